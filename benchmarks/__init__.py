@@ -1,0 +1,1 @@
+"""Retrieval quality and speed, measured through the service; nothing here is installed."""

@@ -1,0 +1,1 @@
+"""Small programs and data that show the main road; nothing here is installed."""
