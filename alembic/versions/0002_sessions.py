@@ -1,0 +1,86 @@
+"""Sessions, their turns, and the turns' embeddings."""
+
+from alembic import context, op
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+TABLES = """
+CREATE TABLE ricordo.session (
+  project_id uuid NOT NULL,
+  store_id uuid NOT NULL,
+  scope_key text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C",
+  session_id text COLLATE "C" NOT NULL,
+  labels jsonb NOT NULL DEFAULT '{}',
+  parent_session_id text NOT NULL DEFAULT '',
+  root_session_id text NOT NULL,
+  metadata jsonb NOT NULL DEFAULT '{}',
+  next_seq bigint NOT NULL DEFAULT 1,
+  promotion_pending boolean NOT NULL DEFAULT false,
+  create_time timestamptz NOT NULL DEFAULT now(),
+  update_time timestamptz NOT NULL DEFAULT now(),
+  last_activity_time timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, store_id, scope_key),
+  FOREIGN KEY (project_id, store_id) REFERENCES ricordo.store ON DELETE CASCADE
+);
+CREATE INDEX session_activity ON ricordo.session (project_id, store_id, last_activity_time);
+
+CREATE TABLE ricordo.turn (
+  project_id uuid NOT NULL,
+  store_id uuid NOT NULL,
+  turn_id text COLLATE "C" NOT NULL,
+  scope_key text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C",
+  session_id text COLLATE "C" NOT NULL,
+  labels jsonb NOT NULL DEFAULT '{}',
+  turn_seq bigint NOT NULL,
+  role text NOT NULL,
+  content text NOT NULL,
+  tool_calls jsonb NOT NULL DEFAULT '[]',
+  tool_call_id text NOT NULL DEFAULT '',
+  tool_name text NOT NULL DEFAULT '',
+  is_error boolean NOT NULL DEFAULT false,
+  model_name text NOT NULL DEFAULT '',
+  data_json text NOT NULL DEFAULT '',
+  metadata jsonb NOT NULL DEFAULT '{}',
+  agent_id text COLLATE "C" NOT NULL DEFAULT '',
+  idempotency_key text COLLATE "C",
+  event_time timestamptz NOT NULL,
+  create_time timestamptz NOT NULL,
+  language text NOT NULL,
+  tsv tsvector GENERATED ALWAYS AS
+    (to_tsvector(ricordo.text_config(language), ricordo.search_text(content))) STORED,
+  PRIMARY KEY (project_id, store_id, turn_id),
+  UNIQUE (project_id, store_id, scope_key, turn_seq),
+  FOREIGN KEY (project_id, store_id, scope_key) REFERENCES ricordo.session ON DELETE CASCADE
+) PARTITION BY HASH (project_id);
+CREATE UNIQUE INDEX turn_idempotency_key ON ricordo.turn (project_id, store_id, scope_key, idempotency_key)
+  WHERE idempotency_key IS NOT NULL;
+CREATE INDEX turn_create_time ON ricordo.turn (project_id, store_id, create_time, turn_seq, turn_id);
+CREATE INDEX turn_user ON ricordo.turn (project_id, store_id, user_id, create_time);
+CREATE INDEX turn_tsv ON ricordo.turn USING gin (tsv);
+
+CREATE TABLE ricordo.turn_embedding (
+  project_id uuid NOT NULL,
+  store_id uuid NOT NULL,
+  turn_id text COLLATE "C" NOT NULL,
+  model_id integer NOT NULL,
+  chunk_no integer NOT NULL,
+  user_id text COLLATE "C",
+  embedding halfvec NOT NULL,
+  PRIMARY KEY (project_id, store_id, turn_id, model_id, chunk_no),
+  FOREIGN KEY (project_id, store_id, turn_id) REFERENCES ricordo.turn ON DELETE CASCADE
+) PARTITION BY HASH (project_id);
+"""
+
+
+def upgrade() -> None:
+    op.execute(TABLES)
+    count = int(context.config.attributes["partitions"])
+    op.execute(f"SELECT ricordo.partition_table('turn', {count}), ricordo.partition_table('turn_embedding', {count})")
+    own = "user_id = ANY (current_setting('ricordo.user_ids')::text[])"
+    for table in ("session", "turn", "turn_embedding"):
+        op.execute(f"SELECT ricordo.protect_store_table('{table}', $${own}$$, $${own}$$)")

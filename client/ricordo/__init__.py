@@ -1,0 +1,1 @@
+"""Ricordo: memory for AI agents."""

@@ -1,0 +1,1 @@
+"""Generated from proto/ricordo/v1: the raw contract, for those who need it."""

@@ -1,0 +1,1 @@
+"""The Ricordo server."""

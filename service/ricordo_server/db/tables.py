@@ -1,0 +1,198 @@
+"""The tables as SQLAlchemy Core sees them. Revisions make them; a test holds the two together."""
+
+from typing import Any
+
+from pgvector.sqlalchemy import HALFVEC
+from sqlalchemy import ARRAY, BigInteger, Boolean, Column, DateTime, Integer, LargeBinary, MetaData, Table, Text, Uuid
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
+
+METADATA = MetaData(schema="ricordo")
+
+
+def _text(name: str, **options: Any) -> Column[str]:
+    return Column(name, Text, nullable=False, **options)
+
+
+def _time(name: str, *, nullable: bool = False) -> Column[Any]:
+    return Column(name, DateTime(timezone=True), nullable=nullable)
+
+
+def _json(name: str, *, nullable: bool = False) -> Column[Any]:
+    return Column(name, JSONB, nullable=nullable)
+
+
+def _tenant() -> list[Column[Any]]:
+    return [Column("project_id", Uuid, primary_key=True), Column("store_id", Uuid, primary_key=True)]
+
+
+organization = Table(
+    "organization",
+    METADATA,
+    Column("organization_id", Uuid, primary_key=True),
+    _text("display_name"),
+    _time("create_time"),
+)
+
+project = Table(
+    "project",
+    METADATA,
+    Column("project_id", Uuid, primary_key=True),
+    Column("organization_id", Uuid, nullable=False),
+    _text("display_name"),
+    Column("language", Text),
+    _time("create_time"),
+    _time("update_time"),
+)
+
+embedding_model = Table(
+    "embedding_model",
+    METADATA,
+    Column("model_id", Integer, primary_key=True),
+    _text("name"),
+    Column("dimension", Integer, nullable=False),
+    _time("create_time"),
+)
+
+store = Table(
+    "store",
+    METADATA,
+    *_tenant(),
+    _text("name"),
+    _text("description"),
+    Column("language", Text),
+    Column("languages_in_use", ARRAY(Text), nullable=False),
+    _text("creator_id"),
+    _time("create_time"),
+    _time("update_time"),
+)
+
+idempotency = Table(
+    "idempotency",
+    METADATA,
+    Column("project_id", Uuid, primary_key=True),
+    _text("principal_id", primary_key=True),
+    _text("user_id", primary_key=True),
+    _text("method", primary_key=True),
+    _text("request_id", primary_key=True),
+    Column("payload_digest", LargeBinary, nullable=False),
+    Column("answer", LargeBinary),
+    _time("create_time"),
+)
+
+session = Table(
+    "session",
+    METADATA,
+    *_tenant(),
+    _text("scope_key", primary_key=True),
+    Column("user_id", Text),
+    _text("session_id"),
+    _json("labels"),
+    _text("parent_session_id"),
+    _text("root_session_id"),
+    _json("metadata"),
+    Column("next_seq", BigInteger, nullable=False),
+    Column("promotion_pending", Boolean, nullable=False),
+    _time("create_time"),
+    _time("update_time"),
+    _time("last_activity_time"),
+)
+
+turn = Table(
+    "turn",
+    METADATA,
+    *_tenant(),
+    _text("turn_id", primary_key=True),
+    _text("scope_key"),
+    Column("user_id", Text),
+    _text("session_id"),
+    _json("labels"),
+    Column("turn_seq", BigInteger, nullable=False),
+    _text("role"),
+    _text("content"),
+    _json("tool_calls"),
+    _text("tool_call_id"),
+    _text("tool_name"),
+    Column("is_error", Boolean, nullable=False),
+    _text("model_name"),
+    _text("data_json"),
+    _json("metadata"),
+    _text("agent_id"),
+    Column("idempotency_key", Text),
+    _time("event_time"),
+    _time("create_time"),
+    _text("language"),
+    Column("tsv", TSVECTOR),
+)
+
+turn_embedding = Table(
+    "turn_embedding",
+    METADATA,
+    *_tenant(),
+    _text("turn_id", primary_key=True),
+    Column("model_id", Integer, primary_key=True),
+    Column("chunk_no", Integer, primary_key=True),
+    Column("user_id", Text),
+    Column("embedding", HALFVEC, nullable=False),
+)
+
+
+def _memory_columns(*, revision_in_key: bool) -> list[Column[Any]]:
+    return [
+        *_tenant(),
+        _text("memory_id", primary_key=True),
+        _text("kind"),
+        _text("custom_type"),
+        Column("key", Text),
+        _text("content"),
+        _text("title"),
+        _text("description"),
+        _text("scope_key"),
+        Column("user_id", Text),
+        Column("session_id", Text),
+        _json("labels"),
+        _text("agent_id"),
+        _text("visibility"),
+        _json("metadata"),
+        Column("topics", ARRAY(Text), nullable=False),
+        Column("tags", ARRAY(Text), nullable=False),
+        _json("details", nullable=True),
+        _text("source"),
+        _json("provenance"),
+        _text("language"),
+        Column("revision", BigInteger, primary_key=revision_in_key, nullable=False),
+        _time("create_time"),
+        _time("update_time"),
+        _time("event_time", nullable=True),
+        _time("event_end_time", nullable=True),
+        _time("expire_time", nullable=True),
+        _time("delete_time", nullable=True),
+    ]
+
+
+memory = Table("memory", METADATA, *_memory_columns(revision_in_key=False), Column("tsv", TSVECTOR))
+
+memory_embedding = Table(
+    "memory_embedding",
+    METADATA,
+    *_tenant(),
+    _text("memory_id", primary_key=True),
+    Column("model_id", Integer, primary_key=True),
+    Column("chunk_no", Integer, primary_key=True),
+    _text("kind"),
+    Column("user_id", Text),
+    _text("visibility"),
+    Column("embedding", HALFVEC, nullable=False),
+)
+
+memory_revision = Table(
+    "memory_revision",
+    METADATA,
+    *_memory_columns(revision_in_key=True),
+    _text("action"),
+    _time("revision_time"),
+    Column("transaction_id", Text, nullable=False),
+)
+
+PARTITIONED = ("memory", "memory_embedding", "turn", "turn_embedding")
+STORE_TABLES = ("session", "turn", "turn_embedding", "memory", "memory_embedding", "memory_revision")
+PROJECT_TABLES = ("project", "store", "idempotency")

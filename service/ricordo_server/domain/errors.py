@@ -1,0 +1,72 @@
+"""What can go wrong, in the domain's own words. `rpc.errors` gives each reason its status code."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum, auto
+
+
+class Reason(StrEnum):
+    """The values of `ErrorReason` in the contract, without their prefix; a test holds the two together."""
+
+    @staticmethod
+    def _generate_next_value_(name: str, start: int, count: int, last_values: list[str]) -> str:
+        return name
+
+    MALFORMED_REQUEST = auto()
+    INVALID_FIELD = auto()
+    LIMIT_EXCEEDED = auto()
+    INVALID_FILTER = auto()
+    EMPTY_QUERY = auto()
+    INVALID_EMBEDDING = auto()
+    INVALID_PAGE_TOKEN = auto()
+    SCOPE_REQUIRED = auto()
+    STORE_NOT_FOUND = auto()
+    MEMORY_NOT_FOUND = auto()
+    REVISION_NOT_FOUND = auto()
+    SESSION_NOT_FOUND = auto()
+    TURN_NOT_FOUND = auto()
+    PROJECT_NOT_FOUND = auto()
+    ORGANIZATION_NOT_FOUND = auto()
+    KEY_TAKEN = auto()
+    ID_TAKEN = auto()
+    REQUEST_ID_REUSED = auto()
+    REVISION_MISMATCH = auto()
+    STORE_NOT_EMPTY = auto()
+    EMBEDDER_UNAVAILABLE = auto()
+    ALL_SOURCES_FAILED = auto()
+    DATABASE_UNAVAILABLE = auto()
+    TOO_MANY_REQUESTS = auto()
+    DEADLINE_EXCEEDED = auto()
+    WRITE_CONFLICT = auto()
+    UNAUTHENTICATED = auto()
+    PERMISSION_DENIED = auto()
+    INTERNAL = auto()
+
+
+@dataclass(frozen=True)
+class DomainError(Exception):
+    """A refusal with a reason, the field at fault (a path as in the request) and advice in the message."""
+
+    reason: Reason
+    message: str
+    field: str = ""
+    metadata: Mapping[str, str] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.message}"
+
+
+def invalid_field(field: str, message: str) -> DomainError:
+    return DomainError(Reason.INVALID_FIELD, message, field)
+
+
+def over_limit(field: str, what: str, limit: int, actual: int) -> DomainError:
+    """`what` names the unit: "bytes", "items", "keys"."""
+    message = f"{field} has {actual} {what}, the limit is {limit}: send less"
+    return DomainError(Reason.LIMIT_EXCEEDED, message, field, {"limit": str(limit), "actual": str(actual)})
+
+
+def invalid_filter(message: str, accepted: str, field: str = "filter") -> DomainError:
+    return DomainError(
+        Reason.INVALID_FILTER, f"{message}; accepted: {accepted}", field, {"accepted": accepted}
+    )

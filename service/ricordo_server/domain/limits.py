@@ -1,0 +1,51 @@
+"""Every limit of the contract, each with its reason."""
+
+KIB = 1024
+
+# A batch of 500 turns of usual size fits; a request that is larger is a mistake or an attack.
+MAX_REQUEST_BYTES = 8 * 1024 * KIB
+# Every default gRPC client refuses an answer over 4 MiB; a page or a search ends a mebibyte before.
+MAX_ANSWER_BYTES = 3 * 1024 * KIB
+
+# A long tool output or a document; beyond, a tsvector may pass PostgreSQL's own cap of 1 MiB.
+MAX_CONTENT_BYTES = 256 * KIB
+MAX_TITLE_BYTES = 1 * KIB
+MAX_DESCRIPTION_BYTES = 8 * KIB
+# A B-tree entry holds at most 2,704 bytes, and a taxonomic key is made of two of these.
+MAX_NAME_BYTES = 512
+MAX_ROLE_BYTES = 64
+
+MAX_METADATA_BYTES = 64 * KIB
+MAX_METADATA_KEYS = 64
+# Recursion is bounded everywhere data may nest.
+MAX_METADATA_DEPTH = 8
+
+MAX_SCOPE_PAIRS = 5
+MAX_TOPICS = 64
+MAX_TAGS = 64
+MAX_LIST_ITEMS = 256
+MAX_PROVENANCE_TURNS = 500
+MAX_TOOL_CALLS = 128
+MAX_REQUEST_ID_CHARACTERS = 128
+
+MAX_BATCH_ITEMS = 500
+MAX_QUERY_BYTES = 8 * KIB
+# The most that an HNSW index over halfvec takes.
+MAX_QUERY_DIMENSIONS = 4_000
+
+MAX_FILTER_COMPARISONS = 64
+MAX_FILTER_DEPTH = 8
+MAX_IN_VALUES = 100
+# Regular expressions can be slow to run; they also stand under the statement timeout.
+MAX_PATTERN_CHARACTERS = 256
+
+DEFAULT_TOP_K = 10
+MAX_TOP_K = 200
+DEFAULT_PAGE_SIZE = 50
+MAX_PAGE_SIZE = 1_000
+MAX_ORDER_KEYS = 4
+
+DEFAULT_CONTEXT_TOP_K = 20
+DEFAULT_CONTEXT_TOKENS = 4_000
+# Kept for headings and tags of the rendering.
+CONTEXT_RESERVE_TOKENS = 500

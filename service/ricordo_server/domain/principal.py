@@ -1,0 +1,36 @@
+"""Who calls. The principal is made from the credential alone and travels through every layer."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+
+class PrincipalKind(StrEnum):
+    SERVICE = "SERVICE"
+    USER = "USER"
+    OPERATOR = "OPERATOR"
+
+
+class Role(StrEnum):
+    READER = "reader"
+    WRITER = "writer"
+    ADMIN = "admin"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True)
+class Principal:
+    """A caller pinned to one project (None: an operator, who reads no memories).
+
+    `user_ids` are the end users a USER principal is bound to; a SERVICE principal may name any.
+    """
+
+    principal_id: str
+    kind: PrincipalKind
+    project_id: UUID | None
+    roles: frozenset[Role]
+    user_ids: tuple[str, ...] = ()
+
+    @property
+    def may_name_any_user(self) -> bool:
+        return self.kind is PrincipalKind.SERVICE
