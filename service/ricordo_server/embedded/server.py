@@ -1,8 +1,8 @@
 """The life of the server of a folder.
 
-One lock tells whether it runs: each Postgres process inherits `server.lock`, so the kernel holds it as long as
-one of them lives. `postmaster.pid` cannot tell: after a crash its pid may be anybody's. Who gets the lock may
-start a server; who does not waits for the server of the one who has it.
+One lock tells whether it runs: each Postgres process inherits `server.lock`, so the kernel holds it as long
+as one of them lives. `postmaster.pid` cannot tell: after a crash its pid may be anybody's. Who gets the lock
+may start a server; who does not waits for the server of the one who has it.
 """
 
 import fcntl
@@ -99,6 +99,7 @@ def running(
 
 
 def _make_folder(data_folder: Path) -> Path:
+    """Private to the caller; as root too, for the server's user owns `data` and comes there without its path."""
     folder = data_folder.resolve()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
@@ -191,19 +192,20 @@ def _read_postmaster_file(data_dir: Path) -> list[str]:
 
 
 def _shut_down(data_dir: Path, pid: int | None = None) -> None:
-    """End the folder's server (only the one with this pid, if given) and wait for the last of its processes."""
+    """End the folder's server (only the one with this pid, if given) and wait for its last process."""
     told: set[int] = set()
     deadline = time.monotonic() + STOP_TIMEOUT
     while time.monotonic() < deadline:
         with _claim(data_dir.parent) as lock:
             if lock is not None:
                 return
-        for current in map(int, _read_postmaster_file(data_dir)[:1]):
-            if pid not in (None, current):
-                return
-            if current not in told:
-                told.add(current)
-                with suppress(ProcessLookupError):
-                    os.kill(current, signal.SIGINT)
+        lines = _read_postmaster_file(data_dir)
+        current = int(lines[0]) if lines else None
+        if pid is not None and current not in (None, pid):
+            return
+        if current is not None and current not in told:
+            told.add(current)
+            with suppress(ProcessLookupError):
+                os.kill(current, signal.SIGINT)  # Postgres' "fast" shutdown
         time.sleep(POLL_INTERVAL)
     raise failure(data_dir.parent, f"Postgres has not ended in {STOP_TIMEOUT:.0f} s; the log may say why.")
