@@ -1,5 +1,6 @@
 """The embedded Postgres, started for real. As root every test runs below pytest's folders, which are 0700."""
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -59,7 +60,8 @@ def end_server(folder: Path) -> None:
 def ask(server: EmbeddedPostgres, statement: str) -> Any:
     with psycopg.connect(server.superuser_url, autocommit=True) as connection:
         cursor = connection.execute(statement)
-        return cursor.fetchone()[0] if cursor.description else None
+        row = cursor.fetchone() if cursor.description else None
+        return row[0] if row else None
 
 
 def is_alive(pid: int) -> bool:
@@ -279,12 +281,14 @@ def test_folders_and_a_wheel_closed_to_others_stay_closed(
     """The usual `make run` as root: /root is 0700, the venv and the data lie below it."""
     closed = tmp_path / "root"
     closed.mkdir(mode=0o700)
-    spec = programs.importlib.util.find_spec(programs.PACKAGE)
+    spec = importlib.util.find_spec(programs.PACKAGE)
+    assert spec is not None
+    assert spec.origin is not None
     site = Path(spec.origin).parents[1]
     for part in (programs.BINARIES.parent, programs.LIBRARIES):
         shutil.copytree(site / part, closed / "venv" / part)
     spec.origin = str(closed / "venv" / programs.PACKAGE / "__init__.py")
-    monkeypatch.setattr(programs.importlib.util, "find_spec", lambda name: spec)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     with tempfile.TemporaryDirectory(dir="/tmp") as cache:
         os.chmod(cache, 0o755)
         monkeypatch.setattr(programs, "SHARED_CACHE", Path(cache, "ricordo"))

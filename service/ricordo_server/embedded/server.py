@@ -99,7 +99,7 @@ def running(
 
 
 def _make_folder(data_folder: Path) -> Path:
-    """Private to the caller; as root too, for the server's user owns `data` and comes there without its path."""
+    """Private to the caller; as root too, for the server's user enters `data` without passing through."""
     folder = data_folder.resolve()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
