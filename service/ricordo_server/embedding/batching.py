@@ -1,0 +1,125 @@
+"""Gathers concurrent calls into shared batches: while one runs, the next fills."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from ricordo_server.domain.ports import Embedder, EmbeddingError, EmbeddingKind, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class _Item:
+    text: str
+    answer: asyncio.Future[Vector | None]
+
+
+class BatchingEmbedder:
+    """An embedder in front of another. Belongs to one event loop.
+
+    A batch starts at once while fewer than `parallel` run; after that, calls wait and share. Queries and
+    documents never share a batch, and take turns: a query waits for one batch of documents, not for all.
+    """
+
+    def __init__(
+        self, inner: Embedder, *, batch_size: int = 32, max_waiting: int = 2_048, parallel: int = 1
+    ) -> None:
+        """`batch_size` texts go to `inner` at once, `max_waiting` texts wait, `parallel` batches run."""
+        self.name = inner.name
+        self.dimension = inner.dimension
+        self.max_tokens = inner.max_tokens
+        self._inner = inner
+        self._batch_size = batch_size
+        self._max_waiting = max_waiting
+        self._parallel = parallel
+        self._queues: dict[EmbeddingKind, deque[_Item]] = {kind: deque() for kind in EmbeddingKind}
+        self._last_kind = EmbeddingKind.DOCUMENT
+        self._runners: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def embed(self, texts: Sequence[str], kind: EmbeddingKind) -> list[Vector | None]:
+        """As `Embedder.embed`; also fails, retryable, when too many texts wait already."""
+        self._check_room(len(texts))
+        loop = asyncio.get_running_loop()
+        items = [_Item(text, loop.create_future()) for text in texts]
+        self._queues[kind].extend(items)
+        self._start_runner()
+        try:
+            return await asyncio.gather(*(item.answer for item in items))
+        finally:
+            self._drop(items, kind)
+
+    def split(self, text: str) -> list[str]:
+        return self._inner.split(text)
+
+    async def aclose(self) -> None:
+        """Fail what waits and what runs, retryable, and close the embedder behind."""
+        self._closed = True
+        for queue in self._queues.values():
+            _fail(queue, EmbeddingError("the embedder is closing", retryable=True))
+            queue.clear()
+        runners = list(self._runners)
+        for runner in runners:
+            runner.cancel()
+        await asyncio.gather(*runners, return_exceptions=True)
+        await self._inner.aclose()
+
+    def _check_room(self, more: int) -> None:
+        if self._closed:
+            raise EmbeddingError("the embedder is closed", retryable=True)
+        waiting = sum(map(len, self._queues.values()))
+        # One call alone may be larger than the queue: refused now, it would be refused for ever.
+        if waiting and waiting + more > self._max_waiting:
+            raise EmbeddingError(
+                f"{waiting} texts wait to be embedded, the limit is {self._max_waiting}", retryable=True
+            )
+
+    def _start_runner(self) -> None:
+        if len(self._runners) < self._parallel and not self._closed:
+            self._runners.add(asyncio.create_task(self._run_batches()))
+
+    async def _run_batches(self) -> None:
+        try:
+            while kind := self._choose_kind():
+                queue = self._queues[kind]
+                batch = [queue.popleft() for _ in range(min(self._batch_size, len(queue)))]
+                await self._run(batch, kind)
+        finally:
+            # Here and not in a callback: a call that comes between would see a runner that runs no more.
+            self._runners.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+
+    def _choose_kind(self) -> EmbeddingKind | None:
+        """The kind whose turn it is, if any of it waits; else the other."""
+        kinds = sorted(EmbeddingKind, key=lambda kind: kind is self._last_kind)
+        chosen = next((kind for kind in kinds if self._queues[kind]), None)
+        self._last_kind = chosen or self._last_kind
+        return chosen
+
+    async def _run(self, batch: list[_Item], kind: EmbeddingKind) -> None:
+        try:
+            vectors = await self._inner.embed([item.text for item in batch], kind)
+            answers = list(zip(batch, vectors, strict=True))
+        except asyncio.CancelledError:
+            _fail(batch, EmbeddingError("the embedder was stopped", retryable=True))
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to the callers of this batch
+            _fail(batch, error)
+            return
+        for item, vector in answers:
+            if not item.answer.done():
+                item.answer.set_result(vector)
+
+    def _drop(self, items: list[_Item], kind: EmbeddingKind) -> None:
+        """After a cancelled or failed call: what of it still waits must not run."""
+        left = {item for item in items if not item.answer.done() or item.answer.cancelled()}
+        if left:
+            self._queues[kind] = deque(item for item in self._queues[kind] if item not in left)
+            for item in left:
+                item.answer.cancel()
+
+
+def _fail(items: Sequence[_Item] | deque[_Item], error: Exception) -> None:
+    for item in items:
+        if not item.answer.done():
+            item.answer.set_exception(error)
