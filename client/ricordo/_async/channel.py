@@ -1,0 +1,96 @@
+"""The one road of every call: a channel opened at first use, deadlines, failures made exceptions."""
+
+from collections.abc import Callable
+from threading import Lock
+from typing import TypeVar
+
+import grpc
+
+from ricordo._aio import Channel, Method, current_loop, insecure_channel, secure_channel
+from ricordo._convert.failures import to_exception
+from ricordo._settings import Settings, check_timeout
+from ricordo.errors import MemoryClientError
+from ricordo.v1.admin_service_pb2_grpc import AdminServiceStub
+from ricordo.v1.context_service_pb2_grpc import ContextServiceStub
+from ricordo.v1.identity_service_pb2_grpc import IdentityServiceStub
+from ricordo.v1.memory_service_pb2_grpc import MemoryServiceStub
+from ricordo.v1.project_service_pb2_grpc import ProjectServiceStub
+from ricordo.v1.session_service_pb2_grpc import SessionServiceStub
+from ricordo.v1.store_service_pb2_grpc import StoreServiceStub
+
+Request = TypeVar("Request")
+Reply = TypeVar("Reply")
+
+
+class AsyncStubs:
+    """The generated stubs on one channel."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.admin = AdminServiceStub(channel)
+        self.contexts = ContextServiceStub(channel)
+        self.identity = IdentityServiceStub(channel)
+        self.memories = MemoryServiceStub(channel)
+        self.projects = ProjectServiceStub(channel)
+        self.sessions = SessionServiceStub(channel)
+        self.stores = StoreServiceStub(channel)
+
+
+class AsyncConnection:
+    """A channel that is opened at the first call, and belongs to the event loop of that call."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = Lock()
+        self._channel: Channel | None = None
+        self._stubs: AsyncStubs | None = None
+        self._loop: object = None
+        self._closed = False
+
+    async def call(
+        self, method: Callable[[AsyncStubs], Method[Request, Reply]], request: Request, timeout: float | None
+    ) -> Reply:
+        """Sends one request.
+
+        Args:
+            method: Picks the call from the stubs.
+            request: The message.
+            timeout: Seconds, retries included; None for the client's own.
+
+        Raises:
+            MemoryClientError: The client is closed, or belongs to another event loop.
+            MemoryAPIError: The call failed.
+        """
+        seconds = self._settings.timeout if timeout is None else check_timeout(timeout)
+        send = method(self._open())
+        try:
+            return await send(request, timeout=seconds, metadata=self._settings.call_metadata())
+        except grpc.RpcError as error:
+            raise to_exception(error, self._settings.target) from error
+
+    async def close(self) -> None:
+        """Closes the channel; calls in flight are cancelled. Closing again does nothing."""
+        with self._lock:
+            channel, self._channel, self._stubs, self._closed = self._channel, None, None, True
+        if channel is not None:
+            await channel.close()
+
+    def _open(self) -> AsyncStubs:
+        with self._lock:
+            if self._closed:
+                raise MemoryClientError("this client is closed: make a new one")
+            if self._stubs is None:
+                self._loop = current_loop()
+                self._channel = self._make_channel()
+                self._stubs = AsyncStubs(self._channel)
+            elif self._loop is not current_loop():
+                raise MemoryClientError(
+                    "this client was first used in another event loop, to which its channel belongs: "
+                    "make one client for each event loop"
+                )
+            return self._stubs
+
+    def _make_channel(self) -> Channel:
+        credentials = self._settings.credentials()
+        if credentials is None:
+            return insecure_channel(self._settings.target, self._settings.options())
+        return secure_channel(self._settings.target, credentials, self._settings.options())

@@ -1,0 +1,84 @@
+"""The client: every call of the contract, with models instead of messages."""
+
+from types import TracebackType
+from typing import Self
+
+from ricordo._async.channel import AsyncConnection
+from ricordo._async.contexts import AsyncContexts
+from ricordo._async.memories import AsyncMemories
+from ricordo._async.projects import AsyncAdmin, AsyncIdentity, AsyncProject
+from ricordo._async.sessions import AsyncSessions
+from ricordo._async.stores import AsyncStores
+from ricordo._settings import DEFAULT_TARGET, DEFAULT_TIMEOUT, make_settings
+
+
+class AsyncClient:
+    """A connection to a Ricordo server, opened at the first call.
+
+    Use it as a context manager, or call `close`. It serves any number of calls at the same time, in one event loop.
+
+    Every call has a deadline. A call that finds the server unavailable is sent again, at most 3 times within that
+    deadline: reads are safe to repeat, and so are mutations, for each carries a `request_id`.
+
+    Attributes:
+        memories: Long-term memory.
+        sessions: Short-term memory.
+        context: One block of context for the next prompt.
+        stores: The containers of the project.
+        project: The project of the credential.
+        identity: Who the caller is.
+        admin: The installation, for operators.
+    """
+
+    def __init__(
+        self,
+        target: str = DEFAULT_TARGET,
+        *,
+        token: str | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+        tls: bool | None = None,
+        root_certificates: bytes | None = None,
+        local_subchannel_pool: bool = False,
+    ) -> None:
+        """Describes the connection; nothing is sent yet.
+
+        Args:
+            target: "host:port".
+            token: The credential, which also names the project; sent as a bearer token.
+            timeout: Seconds for a call that names none of its own, retries included.
+            tls: Whether to encrypt; None: unless the target is on this machine.
+            root_certificates: PEM bytes of the authorities to trust instead of the system's.
+            local_subchannel_pool: Do not share the connection with other clients of this process: several such
+                clients use several processes of a server.
+
+        Raises:
+            MemoryClientError: An argument makes no sense.
+        """
+        settings = make_settings(
+            target,
+            token=token,
+            timeout=timeout,
+            tls=tls,
+            root_certificates=root_certificates,
+            local_subchannel_pool=local_subchannel_pool,
+        )
+        self._connection = AsyncConnection(settings)
+        self.memories = AsyncMemories(self._connection)
+        self.sessions = AsyncSessions(self._connection)
+        self.context = AsyncContexts(self._connection)
+        self.stores = AsyncStores(self._connection)
+        self.project = AsyncProject(self._connection)
+        self.identity = AsyncIdentity(self._connection)
+        self.admin = AsyncAdmin(self._connection)
+
+    async def close(self) -> None:
+        """Closes the connection; calls in flight are cancelled. Closing again does nothing."""
+        await self._connection.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

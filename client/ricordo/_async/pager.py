@@ -1,0 +1,44 @@
+"""Lists that fetch their pages when they are needed."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Page(Generic[Item]):
+    """One page of a list; `next_page_token` is empty on the last, and continues the list later."""
+
+    items: tuple[Item, ...]
+    next_page_token: str
+
+
+class AsyncPager(Generic[Item]):
+    """A list of any length: iterate over its items, or over `pages()`.
+
+    Nothing is fetched before the first item is asked for, and no page before its first item is. Each iteration
+    starts anew.
+    """
+
+    def __init__(self, fetch: Callable[[str], Awaitable[Page[Item]]], page_token: str) -> None:
+        self._fetch = fetch
+        self._page_token = page_token
+
+    async def pages(self) -> AsyncIterator[Page[Item]]:
+        """The pages, one call for each.
+
+        Raises:
+            MemoryAPIError: A call failed.
+        """
+        page = await self._fetch(self._page_token)
+        yield page
+        while page.next_page_token:
+            page = await self._fetch(page.next_page_token)
+            yield page
+
+    async def __aiter__(self) -> AsyncIterator[Item]:
+        async for page in self.pages():
+            for item in page.items:
+                yield item

@@ -1,0 +1,107 @@
+"""The tenant and the installation: `client.project`, `client.identity`, `client.admin`."""
+
+from ricordo import models
+from ricordo._async.channel import AsyncConnection
+from ricordo._async.pager import AsyncPager, Page
+from ricordo._convert import projects as requests
+from ricordo._convert.paging import at_page
+from ricordo._convert.projects import decode_organization, decode_project, decode_who_am_i
+from ricordo.v1.identity_service_pb2 import WhoAmIRequest
+from ricordo.v1.project_service_pb2 import GetProjectRequest
+
+
+class AsyncProject:
+    """The caller's own project."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def get(self, *, timeout: float | None = None) -> models.Project:
+        """Reads the project of the credential."""
+        reply = await self._connection.call(
+            lambda stubs: stubs.projects.GetProject, GetProjectRequest(), timeout
+        )
+        return decode_project(reply.project)
+
+
+class AsyncIdentity:
+    """Who the caller is."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def who_am_i(self, *, timeout: float | None = None) -> models.WhoAmI:
+        """Says what the server makes of the credential.
+
+        Raises:
+            MemoryAuthError: It accepts none.
+        """
+        reply = await self._connection.call(lambda stubs: stubs.identity.WhoAmI, WhoAmIRequest(), timeout)
+        return decode_who_am_i(reply)
+
+
+class AsyncAdmin:
+    """The installation: for operators only, others get `MemoryAuthError`."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def create_organization(
+        self, display_name: str, *, request_id: str | None = None, timeout: float | None = None
+    ) -> models.Organization:
+        """Creates an organization; its name holds at most 512 bytes."""
+        request = requests.create_organization_request(display_name, request_id=request_id)
+        reply = await self._connection.call(lambda stubs: stubs.admin.CreateOrganization, request, timeout)
+        return decode_organization(reply.organization)
+
+    async def create_project(
+        self,
+        display_name: str,
+        *,
+        organization_id: str,
+        language: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.Project:
+        """Creates a project with its store `default`.
+
+        Args:
+            display_name: Its name, at most 512 bytes.
+            organization_id: The organization it belongs to.
+            language: That of text search, as PostgreSQL names it; None: "english".
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+
+        Raises:
+            NotFoundError: There is no such organization.
+        """
+        request = requests.create_project_request(
+            display_name, organization_id=organization_id, language=language, request_id=request_id
+        )
+        reply = await self._connection.call(lambda stubs: stubs.admin.CreateProject, request, timeout)
+        return decode_project(reply.project)
+
+    def list_projects(
+        self,
+        *,
+        organization_id: str = "",
+        page_size: int | None = None,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> AsyncPager[models.Project]:
+        """Lists projects, newest first; nothing is fetched until iterated.
+
+        Args:
+            organization_id: Only of this one.
+            page_size: Rows fetched at a time, 1 to 1,000; None: 50.
+            page_token: Where to continue.
+            timeout: Seconds for each page.
+        """
+        request = requests.list_projects_request(organization_id=organization_id, page_size=page_size)
+
+        async def fetch(token: str) -> Page[models.Project]:
+            asked = at_page(request, token)
+            reply = await self._connection.call(lambda stubs: stubs.admin.ListProjects, asked, timeout)
+            return Page(tuple(map(decode_project, reply.projects)), reply.next_page_token)
+
+        return AsyncPager(fetch, page_token)

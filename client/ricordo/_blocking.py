@@ -1,0 +1,30 @@
+"""What `_sync` needs from grpc. `_aio` has the same names for asyncio."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from grpc import Channel, insecure_channel, secure_channel
+
+__all__ = ["Channel", "Method", "current_loop", "gather", "insecure_channel", "secure_channel"]
+
+Metadata = tuple[tuple[str, str | bytes], ...]
+Request = TypeVar("Request", contravariant=True)
+Reply = TypeVar("Reply", covariant=True)
+Result = TypeVar("Result")
+
+
+class Method(Protocol[Request, Reply]):
+    """One unary call of a stub."""
+
+    def __call__(self, request: Request, *, timeout: float | None, metadata: Metadata) -> Reply:
+        """Sends the request; `timeout` is in seconds."""
+
+
+def current_loop() -> object:
+    """What a channel belongs to: nothing, it serves every thread."""
+    return None
+
+
+def gather(calls: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Runs the calls one after the other."""
+    return [call() for call in calls]

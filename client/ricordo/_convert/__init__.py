@@ -1,0 +1,1 @@
+"""Between Python and the wire: requests, replies, failed calls. All pure."""

@@ -1,0 +1,45 @@
+"""Filter trees to the wire."""
+
+from collections.abc import Collection
+
+from ricordo._convert import enums, values
+from ricordo.errors import MemoryClientError
+from ricordo.filters import FilterInput, parse
+from ricordo.models.filter import AllOf, AnyOf, Comparison, Filter, Negated
+from ricordo.v1 import filter_pb2
+
+
+def encode_filter(filters: FilterInput | None, accepted: Collection[str]) -> filter_pb2.Filter | None:
+    """Reads, checks and encodes a filter on the `accepted` fields; None for no filter.
+
+    Raises:
+        MemoryClientError: See `ricordo.filters.parse`.
+    """
+    tree = parse(filters, accepted)
+    return None if tree is None else _encode_node(tree)
+
+
+def _encode_node(node: Filter) -> filter_pb2.Filter:
+    match node:
+        case AllOf():
+            return filter_pb2.Filter(all_of=_encode_list(node.parts))
+        case AnyOf():
+            return filter_pb2.Filter(any_of=_encode_list(node.parts))
+        case Negated():
+            return filter_pb2.Filter(negated=_encode_node(node.part))
+        case Comparison():
+            return filter_pb2.Filter(comparison=_encode_comparison(node))
+    raise MemoryClientError(f"{node!r} is no filter: build one with ricordo.filters")
+
+
+def _encode_list(parts: tuple[Filter, ...]) -> filter_pb2.FilterList:
+    return filter_pb2.FilterList(filters=[_encode_node(part) for part in parts])
+
+
+def _encode_comparison(node: Comparison) -> filter_pb2.Comparison:
+    name = ".".join(node.path)
+    return filter_pb2.Comparison(
+        path=filter_pb2.FieldPath(segments=node.path),
+        comparator=enums.COMPARATOR.encode(node.comparator),
+        values=[values.encode_value(value, name) for value in node.values],
+    )

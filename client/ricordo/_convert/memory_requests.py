@@ -1,0 +1,188 @@
+"""The requests of MemoryService."""
+
+from collections.abc import Collection, Iterable
+from datetime import timedelta
+
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from ricordo import models
+from ricordo._convert import details, enums, memories, paging, scopes
+from ricordo._convert.filters import encode_filter
+from ricordo.errors import MemoryClientError
+from ricordo.filters import MEMORY_FIELDS, FilterInput
+from ricordo.v1 import memory_service_pb2 as pb
+from ricordo.v1 import search_pb2
+
+
+def create_request(
+    memory: models.NewMemory, *, ttl: timedelta | None, store: str | None, request_id: str | None
+) -> pb.CreateMemoryRequest:
+    """Asks to write a new memory."""
+    return pb.CreateMemoryRequest(
+        store_id=store or "",
+        memory=memories.encode_memory(memory, ttl=ttl),
+        request_id=paging.fresh(request_id),
+    )
+
+
+def batch_create_request(
+    batch: Iterable[models.NewMemory], *, atomic: bool, store: str | None, request_id: str | None
+) -> pb.BatchCreateMemoriesRequest:
+    """Asks to write several memories."""
+    return pb.BatchCreateMemoriesRequest(
+        store_id=store or "",
+        memories=[memories.encode_memory(memory) for memory in batch],
+        atomic=atomic,
+        request_id=paging.fresh(request_id),
+    )
+
+
+def get_request(memory_id: str, *, include_deleted: bool, store: str | None) -> pb.GetMemoryRequest:
+    """Asks for one memory by id."""
+    return pb.GetMemoryRequest(store_id=store or "", memory_id=memory_id, include_deleted=include_deleted)
+
+
+def get_by_key_request(
+    key: str | models.TaxonomicDetails,
+    *,
+    kind: models.MemoryKind | str,
+    custom_type: str,
+    scope: models.ScopeFilter | None,
+    include_deleted: bool,
+    store: str | None,
+) -> pb.GetMemoryRequest:
+    """Asks for one memory by kind, scope and key."""
+    memory_key = pb.MemoryKey(
+        kind=enums.MEMORY_KIND.encode(kind),
+        custom_type=custom_type,
+        key=key if isinstance(key, str) else "",
+        taxonomic=None if isinstance(key, str) else details.encode_taxonomic(key),
+        scope=scopes.encode_scope_filter(scope),
+    )
+    return pb.GetMemoryRequest(store_id=store or "", memory_key=memory_key, include_deleted=include_deleted)
+
+
+def list_request(
+    *,
+    scope: models.ScopeFilter | None,
+    visibility: models.Visibility | str | None,
+    kinds: Collection[models.MemoryKind | str],
+    custom_types: Collection[str],
+    filters: FilterInput | None,
+    include_deleted: bool,
+    order_by: str,
+    view: models.View | str,
+    page_size: int | None,
+    store: str | None,
+) -> pb.ListMemoriesRequest:
+    """Asks for a page of memories."""
+    return pb.ListMemoriesRequest(
+        store_id=store or "",
+        scope=scopes.encode_scope_filter(scope),
+        visibility=enums.VISIBILITY.encode(visibility),
+        kinds=[enums.MEMORY_KIND.encode(kind) for kind in kinds],
+        custom_types=custom_types,
+        filter=encode_filter(filters, MEMORY_FIELDS),
+        include_deleted=include_deleted,
+        order_by=paging.encode_order(order_by),
+        view=enums.VIEW.encode(view),
+        page_size=page_size,
+    )
+
+
+def update_request(
+    memory_id: str,
+    changes: models.MemoryChanges,
+    *,
+    ttl: timedelta | None,
+    expected_revision: int | None,
+    store: str | None,
+    request_id: str | None,
+) -> pb.UpdateMemoryRequest:
+    """Asks to change the fields that were given.
+
+    Raises:
+        MemoryClientError: None was given.
+    """
+    mask = memories.encode_changes_mask(changes, ttl)
+    if not mask.paths:
+        raise MemoryClientError(
+            "update changes the fields that are given, and none is: MemoryChanges(content=...)"
+        )
+    return pb.UpdateMemoryRequest(
+        store_id=store or "",
+        memory=memories.encode_memory(changes, memory_id=memory_id, ttl=ttl),
+        update_mask=mask,
+        expected_revision=expected_revision,
+        request_id=paging.fresh(request_id),
+    )
+
+
+def put_request(
+    memory: models.NewMemory,
+    *,
+    update_mask: Collection[str],
+    append: bool,
+    ttl: timedelta | None,
+    expected_revision: int | None,
+    store: str | None,
+    request_id: str | None,
+) -> pb.PutMemoryRequest:
+    """Asks to create the memory, or to update the row of the same key."""
+    return pb.PutMemoryRequest(
+        store_id=store or "",
+        memory=memories.encode_memory(memory, ttl=ttl),
+        update_mask=FieldMask(paths=update_mask) if update_mask else None,
+        append=append,
+        expected_revision=expected_revision,
+        request_id=paging.fresh(request_id),
+    )
+
+
+def delete_request(
+    memory_id: str, *, purge: bool, expected_revision: int | None, store: str | None, request_id: str | None
+) -> pb.DeleteMemoryRequest:
+    """Asks to delete a memory."""
+    return pb.DeleteMemoryRequest(
+        store_id=store or "",
+        memory_id=memory_id,
+        purge=purge,
+        expected_revision=expected_revision,
+        request_id=paging.fresh(request_id),
+    )
+
+
+def search_request(
+    options: search_pb2.SearchOptions,
+    *,
+    scope: models.ScopeFilter | None,
+    visibility: models.Visibility | str | None,
+    kinds: Collection[models.MemoryKind | str],
+    custom_types: Collection[str],
+    filters: FilterInput | None,
+    include_embedding: bool,
+    store: str | None,
+) -> pb.SearchMemoriesRequest:
+    """Asks for the memories that match best."""
+    return pb.SearchMemoriesRequest(
+        store_id=store or "",
+        options=options,
+        scope=scopes.encode_scope_filter(scope),
+        visibility=enums.VISIBILITY.encode(visibility),
+        kinds=[enums.MEMORY_KIND.encode(kind) for kind in kinds],
+        custom_types=custom_types,
+        filter=encode_filter(filters, MEMORY_FIELDS),
+        include_embedding=include_embedding,
+    )
+
+
+def list_revisions_request(
+    memory_id: str, *, page_size: int | None, store: str | None
+) -> pb.ListMemoryRevisionsRequest:
+    """Asks for a page of the revisions of a memory."""
+    return pb.ListMemoryRevisionsRequest(store_id=store or "", memory_id=memory_id, page_size=page_size)
+
+
+def get_revision_request(memory_id: str, revision: int, *, store: str | None) -> pb.GetMemoryRevisionRequest:
+    """Asks for one revision of a memory."""
+    return pb.GetMemoryRevisionRequest(store_id=store or "", memory_id=memory_id, revision=revision)

@@ -1,0 +1,138 @@
+"""Organizations, projects, stores and identity: requests and replies."""
+
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from ricordo import models
+from ricordo._convert import enums, paging, values
+from ricordo.errors import MemoryClientError
+from ricordo.v1 import (
+    admin_service_pb2,
+    identity_service_pb2,
+    project_pb2,
+    store_pb2,
+    store_service_pb2,
+)
+
+
+def create_organization_request(
+    display_name: str, *, request_id: str | None
+) -> admin_service_pb2.CreateOrganizationRequest:
+    """Asks for a new organization."""
+    return admin_service_pb2.CreateOrganizationRequest(
+        organization=project_pb2.Organization(display_name=display_name), request_id=paging.fresh(request_id)
+    )
+
+
+def create_project_request(
+    display_name: str, *, organization_id: str, language: str | None, request_id: str | None
+) -> admin_service_pb2.CreateProjectRequest:
+    """Asks for a new project."""
+    project = project_pb2.Project(
+        display_name=display_name,
+        organization_id=organization_id,
+        settings=project_pb2.ProjectSettings(language=language),
+    )
+    return admin_service_pb2.CreateProjectRequest(project=project, request_id=paging.fresh(request_id))
+
+
+def list_projects_request(
+    *, organization_id: str, page_size: int | None
+) -> admin_service_pb2.ListProjectsRequest:
+    """Asks for a page of projects."""
+    return admin_service_pb2.ListProjectsRequest(organization_id=organization_id, page_size=page_size)
+
+
+def create_store_request(
+    store_id: str, *, description: str, language: str | None, request_id: str | None
+) -> store_service_pb2.CreateStoreRequest:
+    """Asks for a new store."""
+    return store_service_pb2.CreateStoreRequest(
+        store=_encode_store(store_id, description, language), request_id=paging.fresh(request_id)
+    )
+
+
+def get_store_request(store_id: str | None) -> store_service_pb2.GetStoreRequest:
+    """Asks for a store."""
+    return store_service_pb2.GetStoreRequest(store_id=store_id or "")
+
+
+def list_stores_request(*, order_by: str, page_size: int | None) -> store_service_pb2.ListStoresRequest:
+    """Asks for a page of stores."""
+    return store_service_pb2.ListStoresRequest(order_by=paging.encode_order(order_by), page_size=page_size)
+
+
+def update_store_request(
+    store_id: str, *, description: str | None, language: str | None, request_id: str | None
+) -> store_service_pb2.UpdateStoreRequest:
+    """Asks to change what is given; an empty language inherits the project's.
+
+    Raises:
+        MemoryClientError: Nothing is given.
+    """
+    given = {"description": description, "settings.language": language}
+    paths = [path for path, value in given.items() if value is not None]
+    if not paths:
+        raise MemoryClientError("update changes what is given, and nothing is: give description or language")
+    return store_service_pb2.UpdateStoreRequest(
+        store=_encode_store(store_id, description or "", language or None),
+        update_mask=FieldMask(paths=paths),
+        request_id=paging.fresh(request_id),
+    )
+
+
+def delete_store_request(
+    store_id: str, *, force: bool, request_id: str | None
+) -> store_service_pb2.DeleteStoreRequest:
+    """Asks to delete a store."""
+    return store_service_pb2.DeleteStoreRequest(
+        store_id=store_id, force=force, request_id=paging.fresh(request_id)
+    )
+
+
+def decode_organization(organization: project_pb2.Organization) -> models.Organization:
+    """Decodes an organization."""
+    return models.Organization(
+        organization_id=organization.organization_id,
+        display_name=organization.display_name,
+        create_time=values.decode_time(organization.create_time),
+    )
+
+
+def decode_project(project: project_pb2.Project) -> models.Project:
+    """Decodes a project."""
+    return models.Project(
+        project_id=project.project_id,
+        organization_id=project.organization_id,
+        display_name=project.display_name,
+        language=project.settings.language or None,
+        create_time=values.decode_time(project.create_time),
+        update_time=values.decode_time(project.update_time),
+    )
+
+
+def decode_store(store: store_pb2.Store) -> models.Store:
+    """Decodes a store."""
+    return models.Store(
+        store_id=store.store_id,
+        description=store.description,
+        language=store.settings.language or None,
+        creator_id=store.creator_id,
+        create_time=values.decode_time(store.create_time),
+        update_time=values.decode_time(store.update_time),
+    )
+
+
+def decode_who_am_i(reply: identity_service_pb2.WhoAmIResponse) -> models.WhoAmI:
+    """Decodes what the server makes of the credential."""
+    return models.WhoAmI(
+        principal_id=reply.principal_id,
+        kind=enums.PRINCIPAL_KIND.decode(reply.kind),
+        project_id=reply.project_id,
+        roles=tuple(reply.roles),
+        user_ids=tuple(reply.user_ids),
+    )
+
+
+def _encode_store(store_id: str, description: str, language: str | None) -> store_pb2.Store:
+    settings = store_pb2.StoreSettings(language=language)
+    return store_pb2.Store(store_id=store_id, description=description, settings=settings)

@@ -1,0 +1,128 @@
+"""The requests of SessionService."""
+
+from collections.abc import Iterable, Mapping
+
+from ricordo import models
+from ricordo._convert import enums, paging, scopes, values
+from ricordo._convert.filters import encode_filter
+from ricordo._convert.turns import encode_turn
+from ricordo.filters import SESSION_FIELDS, TURN_FIELDS, FilterInput
+from ricordo.models import MetadataValue
+from ricordo.v1 import search_pb2, session_pb2
+from ricordo.v1 import session_service_pb2 as pb
+
+
+def create_session_request(
+    scope: models.Scope,
+    *,
+    parent_session_id: str,
+    metadata: Mapping[str, MetadataValue] | None,
+    store: str | None,
+    request_id: str | None,
+) -> pb.CreateSessionRequest:
+    """Asks for a new session."""
+    session = session_pb2.Session(
+        scope=scopes.encode_scope(scope),
+        parent_session_id=parent_session_id,
+        metadata=values.encode_metadata(metadata or {}),
+    )
+    return pb.CreateSessionRequest(store_id=store or "", session=session, request_id=paging.fresh(request_id))
+
+
+def get_session_request(scope: models.Scope, *, store: str | None) -> pb.GetSessionRequest:
+    """Asks for a session."""
+    return pb.GetSessionRequest(store_id=store or "", scope=scopes.encode_scope(scope))
+
+
+def list_sessions_request(
+    *,
+    scope: models.ScopeFilter | None,
+    filters: FilterInput | None,
+    order_by: str,
+    page_size: int | None,
+    store: str | None,
+) -> pb.ListSessionsRequest:
+    """Asks for a page of sessions."""
+    return pb.ListSessionsRequest(
+        store_id=store or "",
+        scope=scopes.encode_scope_filter(scope),
+        filter=encode_filter(filters, SESSION_FIELDS),
+        order_by=paging.encode_order(order_by),
+        page_size=page_size,
+    )
+
+
+def delete_session_request(
+    scope: models.Scope, *, store: str | None, request_id: str | None
+) -> pb.DeleteSessionRequest:
+    """Asks to delete a session."""
+    return pb.DeleteSessionRequest(
+        store_id=store or "", scope=scopes.encode_scope(scope), request_id=paging.fresh(request_id)
+    )
+
+
+def record_turn_request(
+    turn: models.NewTurn, *, scope: models.Scope, store: str | None, request_id: str | None
+) -> pb.RecordTurnRequest:
+    """Asks to record a turn."""
+    return pb.RecordTurnRequest(
+        store_id=store or "",
+        scope=scopes.encode_scope(scope),
+        turn=encode_turn(turn),
+        request_id=paging.fresh(request_id),
+    )
+
+
+def batch_record_turns_request(
+    turns: Iterable[models.NewTurn], *, scope: models.Scope, store: str | None, request_id: str | None
+) -> pb.BatchRecordTurnsRequest:
+    """Asks to record several turns of one session."""
+    return pb.BatchRecordTurnsRequest(
+        store_id=store or "",
+        scope=scopes.encode_scope(scope),
+        turns=[encode_turn(turn) for turn in turns],
+        request_id=paging.fresh(request_id),
+    )
+
+
+def get_turn_request(turn_id: str, *, store: str | None) -> pb.GetTurnRequest:
+    """Asks for a turn."""
+    return pb.GetTurnRequest(store_id=store or "", turn_id=turn_id)
+
+
+def list_turns_request(
+    *,
+    scope: models.ScopeFilter | None,
+    filters: FilterInput | None,
+    order_by: str,
+    view: models.View | str,
+    page_size: int | None,
+    store: str | None,
+) -> pb.ListTurnsRequest:
+    """Asks for a page of turns."""
+    return pb.ListTurnsRequest(
+        store_id=store or "",
+        scope=scopes.encode_scope_filter(scope),
+        filter=encode_filter(filters, TURN_FIELDS),
+        order_by=paging.encode_order(order_by),
+        view=enums.VIEW.encode(view),
+        page_size=page_size,
+    )
+
+
+def search_turns_request(
+    options: search_pb2.SearchOptions,
+    *,
+    scope: models.ScopeFilter | None,
+    filters: FilterInput | None,
+    include_embedding: bool,
+    store: str | None,
+) -> pb.SearchTurnsRequest:
+    """Asks for the turns that match best."""
+    return pb.SearchTurnsRequest(
+        store_id=store or "",
+        options=options,
+        scope=scopes.encode_scope_filter(scope),
+        filter=encode_filter(filters, TURN_FIELDS),
+        include_embedding=include_embedding,
+    )

@@ -1,0 +1,124 @@
+"""How a channel is opened: credentials, retries, keepalive. Pure, the same for both colours."""
+
+import ipaddress
+import json
+import math
+from dataclasses import dataclass
+
+import grpc
+
+from ricordo.errors import MemoryClientError
+from ricordo.identity import first_given
+
+DEFAULT_TARGET = "localhost:7483"
+DEFAULT_TIMEOUT = 30.0
+
+MAX_RECEIVED_BYTES = 5 * 1024 * 1024  # every answer fits 4 MiB, by contract
+KEEPALIVE_MS = 60_000  # the server permits 20 s
+KEEPALIVE_TIMEOUT_MS = 20_000
+
+SERVICES = ("Admin", "Context", "Identity", "Memory", "Project", "Session", "Store")
+SERVICE_CONFIG = {
+    "methodConfig": [
+        {
+            # Reads are safe to repeat; so is every mutation, for each carries a request_id.
+            "name": [{"service": f"ricordo.v1.{name}Service"} for name in SERVICES],
+            "retryPolicy": {
+                "maxAttempts": 4,
+                "initialBackoff": "0.2s",
+                "maxBackoff": "2s",
+                "backoffMultiplier": 2,
+                "retryableStatusCodes": ["UNAVAILABLE"],
+            },
+        }
+    ]
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where a client calls, as whom, and how."""
+
+    target: str
+    token: str | None
+    timeout: float
+    tls: bool
+    root_certificates: bytes | None
+    local_subchannel_pool: bool
+
+    def credentials(self) -> grpc.ChannelCredentials | None:
+        """TLS credentials; None for plain text."""
+        return grpc.ssl_channel_credentials(self.root_certificates) if self.tls else None
+
+    def options(self) -> list[tuple[str, str | int]]:
+        """The channel's options: retries by service config, keepalive during calls only, sizes."""
+        return [
+            ("grpc.service_config", json.dumps(SERVICE_CONFIG)),
+            ("grpc.max_receive_message_length", MAX_RECEIVED_BYTES),
+            ("grpc.keepalive_time_ms", KEEPALIVE_MS),
+            ("grpc.keepalive_timeout_ms", KEEPALIVE_TIMEOUT_MS),
+            ("grpc.keepalive_permit_without_calls", 0),
+            ("grpc.use_local_subchannel_pool", int(self.local_subchannel_pool)),
+        ]
+
+    def call_metadata(self) -> tuple[tuple[str, str | bytes], ...]:
+        """What every call carries."""
+        return (("authorization", f"Bearer {self.token}"),) if self.token else ()
+
+
+def make_settings(
+    target: str,
+    *,
+    token: str | None,
+    timeout: float,
+    tls: bool | None,
+    root_certificates: bytes | None,
+    local_subchannel_pool: bool,
+) -> Settings:
+    """Checks and completes what the caller gave.
+
+    Raises:
+        MemoryClientError: A blank target or token, a timeout that is no number of seconds above 0, or root
+            certificates together with `tls=False`.
+    """
+    if not first_given(target):
+        raise MemoryClientError("the target is blank: give host:port, for example localhost:7483")
+    if token is not None and not first_given(token):
+        raise MemoryClientError("the token is blank: leave it out for a server that takes none")
+    if root_certificates is not None and tls is False:
+        raise MemoryClientError("root_certificates are for TLS: leave out tls=False")
+    return Settings(
+        target=target.strip(),
+        token=token.strip() if token else None,
+        timeout=check_timeout(timeout),
+        tls=tls if tls is not None else root_certificates is not None or not is_loopback(target.strip()),
+        root_certificates=root_certificates,
+        local_subchannel_pool=local_subchannel_pool,
+    )
+
+
+def check_timeout(timeout: float) -> float:
+    """The timeout, when it is a number of seconds above 0.
+
+    Raises:
+        MemoryClientError: It is not.
+    """
+    if isinstance(timeout, bool) or not math.isfinite(timeout) or timeout <= 0:
+        raise MemoryClientError(f"timeout is {timeout!r}: give seconds, above 0")
+    return timeout
+
+
+def is_loopback(target: str) -> bool:
+    """Whether the target cannot leave this machine."""
+    if target.startswith(("unix:", "unix-abstract:")):
+        return True
+    address = target.removeprefix("dns:").removeprefix("///")
+    host = (address.rpartition(":")[0] or address).strip("[]")
+    return host == "localhost" or _is_loopback_address(host)
+
+
+def _is_loopback_address(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

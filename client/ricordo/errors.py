@@ -1,0 +1,148 @@
+"""What can go wrong: a tree of exceptions, each transport error with the server's reason.
+
+Two families. `MemoryClientError` and `MemoryIdentityError` are `ValueError`s, raised before any request is
+sent. `MemoryAPIError` is an answer of the server, or its absence; its `reason` names the cause
+(`ricordo.v1.error_reason_pb2.ErrorReason`, without the prefix).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import ClassVar
+
+
+class RicordoError(Exception):
+    """Every error of this package."""
+
+
+class MemoryClientError(ValueError, RicordoError):
+    """The call makes no sense as it is: nothing was sent."""
+
+
+class MemoryNotSupportedError(MemoryClientError):
+    """The operation or option is not offered: nothing was sent."""
+
+
+class MemoryIdentityError(ValueError, RicordoError):
+    """The call needs a user or a session, and nobody names one: nothing was sent."""
+
+
+@dataclass(frozen=True)
+class FieldViolation:
+    """A field of the request at fault, and what to do."""
+
+    field: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Everything that is known about a failed call."""
+
+    code: str
+    message: str
+    reason: str = ""
+    field_violations: tuple[FieldViolation, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    retry_delay: timedelta | None = None
+
+
+class MemoryAPIError(RicordoError):
+    """A call failed.
+
+    Attributes:
+        code: The gRPC status, for example "NOT_FOUND". message: What is wrong and what to do. reason: The
+        server's reason, for example "MEMORY_NOT_FOUND"; "" when the answer did not come from the server.
+        field_violations: The fields at fault. metadata: What the reason's comment in error_reason.proto
+        promises, for example "limit" and "actual". retry_delay: How long to wait before the next attempt,
+        when the server said so. retryable: Whether the same call can succeed later.
+    """
+
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure)
+        self.code = failure.code
+        self.message = failure.message
+        self.reason = failure.reason
+        self.field_violations = failure.field_violations
+        self.metadata = failure.metadata
+        self.retry_delay = failure.retry_delay
+
+    @property
+    def trace_id(self) -> str:
+        """The id of the call in the server's log; "" when the answer did not come from the server."""
+        return self.metadata.get("trace_id", "")
+
+    def __str__(self) -> str:
+        lines = [f"{self.reason or self.code}: {self.message}"]
+        lines += [f"  {violation.field}: {violation.description}" for violation in self.field_violations]
+        return "\n".join(lines)
+
+
+class MemoryAuthError(MemoryAPIError):
+    """The credential is missing, not accepted, or may not do this."""
+
+
+class MemoryBadRequestError(MemoryAPIError):
+    """The server refuses the call as it is."""
+
+
+class InvalidFilterError(MemoryBadRequestError):
+    """The filter names an unknown field or uses a wrong type; `metadata["accepted"]` lists the right ones."""
+
+
+class NotFoundError(MemoryBadRequestError):
+    """There is no such thing, or none that this credential may see."""
+
+
+class AlreadyExistsError(MemoryBadRequestError):
+    """The key or the id is taken; `memories.put` writes over a key."""
+
+
+class RevisionMismatchError(MemoryBadRequestError):
+    """The memory has moved on: read it again. `metadata` holds "expected" and "actual"."""
+
+
+class RequestIdReusedError(MemoryBadRequestError):
+    """The request id was used with another payload within 24 hours."""
+
+
+class StoreNotEmptyError(MemoryBadRequestError):
+    """The store holds memories or sessions: delete them, or pass `force`."""
+
+
+class MemoryRouteNotFoundError(MemoryBadRequestError):
+    """The server does not know the call: it is older than this client, or no Ricordo."""
+
+
+class TooManyRequestsError(MemoryAPIError):
+    """The server is at its bound of concurrent calls: wait for `retry_delay`."""
+
+    retryable = True
+
+
+class WriteConflictError(MemoryAPIError):
+    """Concurrent writers collided more often than the server retries."""
+
+    retryable = True
+
+
+class MemoryServerError(MemoryAPIError):
+    """A fault of the server; give the `trace_id` to its operator."""
+
+
+class ServiceUnavailableError(MemoryServerError):
+    """The server answers, but something it needs (database, embedding model) does not."""
+
+    retryable = True
+
+
+class MemoryConnectionError(MemoryAPIError):
+    """No answer came from the server."""
+
+    retryable = True
+
+
+class DeadlineExceededError(MemoryConnectionError):
+    """The call took longer than its `timeout`; nothing is half-written."""

@@ -1,0 +1,81 @@
+"""One block of context for the next prompt."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from ricordo.models.base import ContextSource, LeftOutCause, Model, SearchMode
+from ricordo.models.filter import Filter
+from ricordo.models.memory import Memory
+from ricordo.models.turn import Turn
+
+
+class SourceSpec(Model):
+    """How one source is asked, for `top_k` candidates (1 to 200). `custom_types` goes with `custom` only."""
+
+    source: ContextSource
+    mode: SearchMode = SearchMode.SEMANTIC
+    metadata_filter: Filter | Mapping[str, Any] | None = None
+    top_k: int = 20
+    custom_types: tuple[str, ...] = ()
+
+
+class SourceOutcome(Model):
+    """How one source fared.
+
+    An `effective_mode` other than `requested_mode` means that it was degraded. `error` is None when it did
+    not fail; `retryable` tells whether the same call may succeed later.
+    """
+
+    source: ContextSource
+    requested_mode: SearchMode
+    effective_mode: SearchMode
+    count: int = 0
+    error: str | None = None
+    retryable: bool = False
+
+
+class ContextMessage(Model):
+    """One chat message: role "system", "user" or "assistant"."""
+
+    role: str
+    content: str
+
+
+class ContextChunk(Model):
+    """What was selected: a memory, or a turn of the source `stm`. Scores compare across sources."""
+
+    source: ContextSource
+    item: Memory | Turn
+    score: float
+    token_count: int
+
+
+class LeftOut(Model):
+    """A candidate that is not in the context, and why; `duplicate_of` names what it repeats."""
+
+    source: ContextSource
+    item_id: str
+    cause: LeftOutCause
+    duplicate_of: str = ""
+
+
+class Context(Model):
+    """A rendered context.
+
+    `text` holds it in the formats `claude` and `markdown`, `messages` in `openai`. `token_count` is that of
+    the rendered context, by `tokenizer`. `timings` are seconds of each stage ("embed", "retrieve", "rank",
+    "render"). `chunks` come with `include_memories`, `left_out` with `explain`.
+    """
+
+    text: str = ""
+    messages: tuple[ContextMessage, ...] = ()
+    chunks: tuple[ContextChunk, ...] = ()
+    token_count: int = 0
+    tokenizer: str = ""
+    source_counts: dict[ContextSource, int] = Field(default_factory=dict)
+    timings: dict[str, float] = Field(default_factory=dict)
+    ranking_strategy: str = ""
+    source_outcomes: tuple[SourceOutcome, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()

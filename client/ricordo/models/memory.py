@@ -1,0 +1,177 @@
+"""Memories: what is written, what comes back, and what only one kind has."""
+
+from datetime import datetime
+from typing import TypeAlias
+
+from pydantic import Field
+
+from ricordo.models.base import (
+    ManagedTopic,
+    MemoryKind,
+    MemorySource,
+    Metadata,
+    Model,
+    RevisionAction,
+    Visibility,
+)
+from ricordo.models.scope import Scope
+
+Topic: TypeAlias = ManagedTopic | str
+"""A topic every project has, or a label of your own (at most 512 bytes)."""
+
+
+class EpisodicDetails(Model):
+    """Of an episodic memory: who took part (at most 64), and a summary of at most 8 KiB."""
+
+    participants: tuple[str, ...] = ()
+    summary: str = ""
+
+
+class ProceduralDetails(Model):
+    """Of a procedural memory; at most 256 steps."""
+
+    steps: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    allowed_tools: tuple[str, ...] = ()
+    compatibility: str = ""
+    license: str = ""
+    trigger_conditions: tuple[str, ...] = ()
+    source_format: str = ""
+    source_path: str = ""
+
+
+class TaxonomicDetails(Model):
+    """Of a taxonomic memory: the key is made of domain and term, at most 512 bytes each."""
+
+    domain: str
+    term: str
+    related_terms: tuple[str, ...] = ()
+
+
+class CustomDetails(Model):
+    """Of a custom memory: stored and returned as it is, never filterable."""
+
+    contextual_metadata: Metadata = Field(default_factory=dict)
+
+
+class ProfileDetails(Model):
+    """Of a profile memory: one field of a schema."""
+
+    schema_id: str
+    field_name: str
+
+
+Details: TypeAlias = EpisodicDetails | ProceduralDetails | TaxonomicDetails | CustomDetails | ProfileDetails
+
+
+class Provenance(Model):
+    """Where a memory comes from. `trust` is the role of its turns: "user", "assistant", "tool"."""
+
+    session_id: str = ""
+    turn_ids: tuple[str, ...] = ()
+    source_store_id: str = ""
+    snapshot_id: str = ""
+    extraction_model: str = ""
+    prompt_version: str = ""
+    trust: str = ""
+
+
+class NewMemory(Model):
+    """A memory to write.
+
+    `content` holds at most 256 KiB of UTF-8, `title` 1 KiB, `description` 8 KiB, `key` 512 bytes. `memory_id`
+    may be chosen by service credentials: at most 63 of `[a-z0-9-]`. `custom_type` goes with the kind `custom`
+    only. Without a `visibility`, taxonomic memories are written `org` and all others `private`. `expire_time`
+    must lie in the future. Times need a zone.
+    """
+
+    kind: MemoryKind = MemoryKind.SEMANTIC
+    content: str = ""
+    memory_id: str = ""
+    custom_type: str = ""
+    key: str = ""
+    title: str = ""
+    description: str = ""
+    scope: Scope = Scope()
+    agent_id: str = ""
+    visibility: Visibility | None = None
+    metadata: Metadata = Field(default_factory=dict)
+    topics: tuple[Topic, ...] = ()
+    tags: tuple[str, ...] = ()
+    details: Details | None = None
+    source: MemorySource = MemorySource.AGENT
+    provenance: Provenance = Provenance()
+    event_time: datetime | None = None
+    event_end_time: datetime | None = None
+    expire_time: datetime | None = None
+
+
+class Memory(NewMemory):
+    """A memory as stored.
+
+    `content_omitted` says that the answer would have been over 3 MiB: fetch the content with `memories.get`.
+    `revision` is 1 on creation and one more with each change. Times are UTC.
+    """
+
+    memory_id: str
+    store_id: str
+    revision: int
+    create_time: datetime
+    update_time: datetime
+    delete_time: datetime | None = None
+    has_embedding: bool = False
+    embedding_model: str = ""
+    content_omitted: bool = False
+
+
+class MemoryChanges(Model):
+    """The new values of some fields of a memory: exactly the fields that are given are changed.
+
+    `MemoryChanges(title="")` clears the title; `MemoryChanges(expire_time=None)` makes the memory stay for
+    good.
+    """
+
+    content: str = ""
+    title: str = ""
+    description: str = ""
+    agent_id: str = ""
+    visibility: Visibility = Visibility.PRIVATE
+    metadata: Metadata = Field(default_factory=dict)
+    topics: tuple[Topic, ...] = ()
+    tags: tuple[str, ...] = ()
+    details: Details | None = None
+    source: MemorySource = MemorySource.AGENT
+    event_time: datetime | None = None
+    event_end_time: datetime | None = None
+    expire_time: datetime | None = None
+
+
+class MemoryRevision(Model):
+    """A full copy of a memory as one change left it."""
+
+    memory: Memory
+    revision_time: datetime
+    action: RevisionAction
+
+
+class PutResult(Model):
+    """What an upsert stored, and whether it is new."""
+
+    memory: Memory
+    created: bool
+
+
+class ItemError(Model):
+    """Why one item of a batch was refused; `code` is a gRPC name such as "INVALID_ARGUMENT"."""
+
+    code: str
+    reason: str
+    field: str
+    message: str
+
+
+class MemoryResult(Model):
+    """What became of one item of a batch: the memory as stored, or the error."""
+
+    memory: Memory | None = None
+    error: ItemError | None = None

@@ -1,0 +1,71 @@
+"""Short-term memory: sessions of turns."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from ricordo.models.base import Metadata, Model
+from ricordo.models.scope import Scope
+
+
+class Session(Model):
+    """A conversation, unique by store and scope. `last_turn_seq` is 0 before the first turn."""
+
+    store_id: str
+    scope: Scope
+    parent_session_id: str = ""
+    root_session_id: str = ""
+    metadata: Metadata = Field(default_factory=dict)
+    create_time: datetime
+    update_time: datetime
+    last_activity_time: datetime
+    last_turn_seq: int = 0
+
+
+class ToolCall(Model):
+    """A tool the model called; `arguments_json` is JSON text."""
+
+    tool_call_id: str = ""
+    name: str
+    arguments_json: str = ""
+
+
+class NewTurn(Model):
+    """One message to record.
+
+    `role` is "user", "assistant", "system", "tool" or a name of your own (at most 64 bytes); `content` holds
+    at most 256 KiB and may be empty beside tool calls or data; `data_json` is any JSON text, stored and
+    returned but not searched. Recording an `idempotency_key` again answers the first turn.
+    """
+
+    role: str
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    tool_name: str = ""
+    is_error: bool = False
+    model_name: str = ""
+    data_json: str = ""
+    metadata: Metadata = Field(default_factory=dict)
+    agent_id: str = ""
+    idempotency_key: str = ""
+    event_time: datetime | None = None
+
+
+class Turn(NewTurn):
+    """A turn as stored: immutable, private to the session's user. `turn_seq` counts from 1."""
+
+    turn_id: str
+    store_id: str
+    scope: Scope
+    turn_seq: int
+    create_time: datetime
+    has_embedding: bool = False
+    content_omitted: bool = False
+
+
+class RecordedTurn(Model):
+    """A turn as stored, and whether it is new (false when its idempotency key was known)."""
+
+    turn: Turn
+    created: bool
