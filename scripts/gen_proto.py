@@ -46,7 +46,9 @@ def generate(folder: Path) -> Path:
 
 
 def report_differences(generated: Path) -> int:
-    names = sorted({path.name for folder in (generated, TARGET) for path in folder.glob("*.py*") if path.is_file()})
+    names = sorted(
+        {path.name for folder in (generated, TARGET) for path in folder.glob("*.py*") if path.is_file()}
+    )
     _, differing, missing = filecmp.cmpfiles(generated, TARGET, names, shallow=False)
     for name in sorted(differing + missing):
         print(f"client/ricordo/v1/{name} is not what proto/ gives; run `make gen`", file=sys.stderr)

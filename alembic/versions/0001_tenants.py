@@ -13,11 +13,7 @@ depends_on = None
 
 TENANT_PROJECT = "project_id = current_setting('ricordo.project_id')::uuid"
 
-LANGUAGES = (
-    "arabic armenian basque catalan danish dutch english finnish french german greek hindi hungarian indonesian "
-    "irish italian lithuanian nepali norwegian portuguese romanian russian serbian spanish swedish tamil turkish "
-    "yiddish"
-).split()
+LANGUAGES = ["arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "portuguese", "romanian", "russian", "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish"]
 
 # A regconfig column would block pg_upgrade; a name behind an immutable function does not.
 TEXT_CONFIG = f"""

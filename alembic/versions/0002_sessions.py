@@ -80,7 +80,9 @@ CREATE TABLE ricordo.turn_embedding (
 def upgrade() -> None:
     op.execute(TABLES)
     count = int(context.config.attributes["partitions"])
-    op.execute(f"SELECT ricordo.partition_table('turn', {count}), ricordo.partition_table('turn_embedding', {count})")
+    op.execute(
+        f"SELECT ricordo.partition_table('turn', {count}), ricordo.partition_table('turn_embedding', {count})"
+    )
     own = "user_id = ANY (current_setting('ricordo.user_ids')::text[])"
     for table in ("session", "turn", "turn_embedding"):
         op.execute(f"SELECT ricordo.protect_store_table('{table}', $${own}$$, $${own}$$)")

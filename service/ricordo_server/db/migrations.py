@@ -1,6 +1,6 @@
 """Bootstrap, revisions and embedding models: what an operator runs, never the server."""
 
-import re
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -12,7 +12,12 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
 DEFAULT_PARTITIONS = 16
-OWNER_ROLE, APP_ROLE, TEXT_ROLE, OPERATOR_ROLE = "ricordo_owner", "ricordo_app", "ricordo_text", "ricordo_operator"
+OWNER_ROLE, APP_ROLE, TEXT_ROLE, OPERATOR_ROLE = (
+    "ricordo_owner",
+    "ricordo_app",
+    "ricordo_text",
+    "ricordo_operator",
+)
 
 
 def bootstrap(superuser_url: str, database: str, *, app_password: str, operator_password: str) -> None:
@@ -46,7 +51,8 @@ def migrate(owner_url: str, *, revision: str = "head", partitions: int = DEFAULT
         owner_url: `postgresql://` URL of a login that may SET ROLE ricordo_owner.
         partitions: hash partitions of the large tables; only the first migration uses it.
     """
-    engine = create_engine(_sqlalchemy_url(owner_url), poolclass=NullPool)
+    connect = partial(psycopg.connect, owner_url)  # libpq reads the URL, so any form it knows will do
+    engine = create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
     with engine.connect() as connection:
         config = Config()
         config.set_main_option("script_location", str(revisions_folder()))
@@ -58,10 +64,6 @@ def revisions_folder() -> Path:
     """The folder shipped in the wheel, else the checkout's."""
     shipped = Path(str(resources.files("ricordo_server"))) / "alembic"
     return shipped if shipped.is_dir() else Path(__file__).resolve().parents[3] / "alembic"
-
-
-def _sqlalchemy_url(url: str) -> str:
-    return re.sub(r"^postgres(ql)?://", "postgresql+psycopg://", url)
 
 
 def register_embedding_model(owner_url: str, name: str, dimension: int) -> int:
@@ -76,7 +78,9 @@ def register_embedding_model(owner_url: str, name: str, dimension: int) -> int:
             "SELECT model_id, dimension FROM ricordo.embedding_model WHERE name = %s", [name]
         ).fetchone()
         if known and known[1] != dimension:
-            raise ValueError(f"embedding model {name} is registered with dimension {known[1]}, not {dimension}")
+            raise ValueError(
+                f"embedding model {name} is registered with dimension {known[1]}, not {dimension}"
+            )
         model_id = int(known[0]) if known else _insert_model(connection, name, dimension)
         for table in ("turn_embedding", "memory_embedding"):
             _index_model(connection, table, model_id, dimension)
@@ -96,8 +100,10 @@ def _insert_model(connection: psycopg.Connection, name: str, dimension: int) -> 
 def _index_model(connection: psycopg.Connection, table: str, model_id: int, dimension: int) -> None:
     """Per partition and concurrently, then attached: a parent cannot be indexed concurrently."""
     parent = f"{table}_model_{model_id}"
-    definition = sql.SQL("USING hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops) WHERE model_id = {model}")
-    definition = definition.format(dimension=sql.Literal(dimension), model=sql.Literal(model_id))
+    template = sql.SQL(
+        "USING hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops) WHERE model_id = {model}"
+    )
+    definition = template.format(dimension=sql.Literal(dimension), model=sql.Literal(model_id))
     connection.execute(
         sql.SQL("CREATE INDEX IF NOT EXISTS {} ON ONLY ricordo.{} {}").format(
             sql.Identifier(parent), sql.Identifier(table), definition

@@ -3,7 +3,19 @@
 from typing import Any
 
 from pgvector.sqlalchemy import HALFVEC
-from sqlalchemy import ARRAY, BigInteger, Boolean, Column, DateTime, Integer, LargeBinary, MetaData, Table, Text, Uuid
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    Uuid,
+)
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 
 METADATA = MetaData(schema="ricordo")

@@ -43,7 +43,7 @@ class Reason(StrEnum):
     INTERNAL = auto()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # not frozen: an exception gets its traceback while it is raised
 class DomainError(Exception):
     """A refusal with a reason, the field at fault (a path as in the request) and advice in the message."""
 

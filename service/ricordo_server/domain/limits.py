@@ -11,8 +11,9 @@ MAX_ANSWER_BYTES = 3 * 1024 * KIB
 MAX_CONTENT_BYTES = 256 * KIB
 MAX_TITLE_BYTES = 1 * KIB
 MAX_DESCRIPTION_BYTES = 8 * KIB
-# A B-tree entry holds at most 2,704 bytes, and a taxonomic key is made of two of these.
+# A B-tree entry holds at most 2,704 bytes, and a taxonomic key is made of two of these and their escapes.
 MAX_NAME_BYTES = 512
+MAX_MADE_KEY_BYTES = 2 * KIB
 MAX_ROLE_BYTES = 64
 
 MAX_METADATA_BYTES = 64 * KIB

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
+from ricordo_server.domain.filter import Filter
 from ricordo_server.domain.metadata import Metadata
 from ricordo_server.domain.scope import EVERY_SCOPE, Scope, ScopeFilter, Visibility
 
@@ -24,6 +25,17 @@ class MemorySource(StrEnum):
     USER = "USER"
     EXTRACTION = "EXTRACTION"
     IMPORT = "IMPORT"
+
+
+class ManagedTopic(StrEnum):
+    USER_PERSONAL_INFO = "USER_PERSONAL_INFO"
+    USER_PREFERENCES = "USER_PREFERENCES"
+    KEY_CONVERSATION_DETAILS = "KEY_CONVERSATION_DETAILS"
+    EXPLICIT_INSTRUCTIONS = "EXPLICIT_INSTRUCTIONS"
+
+
+# A topic is stored as text behind one of these, so that no label of the caller's is taken for a managed one.
+MANAGED_TOPIC, CUSTOM_TOPIC = "managed:", "custom:"
 
 
 class RevisionAction(StrEnum):
@@ -92,7 +104,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class MemoryDraft:
-    """What a caller may say of a memory. Topics are stored as "managed:USER_PREFERENCES" or "custom:<label>"."""
+    """What a caller may say of a memory. A topic stands behind MANAGED_TOPIC or CUSTOM_TOPIC."""
 
     kind: MemoryKind
     content: str
@@ -113,7 +125,6 @@ class MemoryDraft:
     event_time: datetime | None = None
     event_end_time: datetime | None = None
     expire_time: datetime | None = None
-    ttl: timedelta | None = None
 
 
 # The fields of a draft that a change may name: the contract's paths of update masks.
@@ -132,6 +143,10 @@ CHANGEABLE_FIELDS = (
     "event_end_time",
     "expire_time",
 )
+
+
+# New values by field name, each of the type the draft has for it.
+MemoryChanges = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -184,23 +199,38 @@ class MemoryKey:
     scope: ScopeFilter = EVERY_SCOPE
 
 
-def embedded_text(
-    kind: MemoryKind, key: str | None, title: str, description: str, content: str, details: Details | None
-) -> str:
+@dataclass(frozen=True)
+class MemoryQuery:
+    """Which memories a read may see; empty fields do not restrict."""
+
+    scope: ScopeFilter = EVERY_SCOPE
+    visibility: Visibility | None = None
+    kinds: Sequence[MemoryKind] = ()
+    custom_types: Sequence[str] = ()
+    filter: Filter | None = None
+    include_deleted: bool = False
+
+
+# The fields that `embedded_text` reads: a change of none of them leaves the vectors as they are.
+EMBEDDED_FIELDS = frozenset({"content", "title", "description", "details"})
+
+
+def embedded_text(memory: MemoryDraft | Memory) -> str:
     """What of a memory is embedded: one rule per kind."""
-    match kind, details:
+    name = memory.key or memory.title
+    match memory.kind, memory.details:
         case MemoryKind.DOCUMENT, _:
-            parts: Sequence[str] = (description, content)
+            parts: Sequence[str] = (memory.description, memory.content)
         case MemoryKind.EPISODIC, EpisodicDetails(summary=summary):
-            parts = (title, summary, content)
+            parts = (memory.title, summary, memory.content)
         case MemoryKind.EPISODIC, _:
-            parts = (title, content)
+            parts = (memory.title, memory.content)
         case MemoryKind.PROCEDURAL, ProceduralDetails(trigger_conditions=triggers, steps=steps):
-            parts = (key or title, description, *triggers, content or "\n".join(steps))
+            parts = (name, memory.description, *triggers, memory.content or "\n".join(steps))
         case MemoryKind.PROCEDURAL, _:
-            parts = (key or title, description, content)
+            parts = (name, memory.description, memory.content)
         case MemoryKind.TAXONOMIC, TaxonomicDetails(term=term):
-            parts = (term, content)
+            parts = (term, memory.content)
         case _:
-            parts = (content,)
+            parts = (memory.content,)
     return "\n".join(part for part in parts if part)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 MetadataValue: TypeAlias = (
-    "None | str | int | float | bool | datetime | Sequence[MetadataValue] | Mapping[str, MetadataValue]"
+    "str | int | float | bool | datetime | Sequence[MetadataValue] | Mapping[str, MetadataValue] | None"
 )
 Metadata: TypeAlias = Mapping[str, MetadataValue]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-Row = TypeVar("Row")
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -15,15 +15,16 @@ class OrderBy:
 
 @dataclass(frozen=True)
 class PageRequest:
-    """At most `size` rows behind `after`: the order values of the last row seen, the id last."""
+    """At most `size` rows behind `after`: the position of the last row seen."""
 
     size: int
     after: Sequence[Any] | None = None
 
 
 @dataclass(frozen=True)
-class Page(Generic[Row]):
-    """`next_after` is None on the last page."""
+class Page(Generic[Item]):
+    """Items with the position of each: the values of its order keys, the id last."""
 
-    rows: Sequence[Row]
-    next_after: Sequence[Any] | None
+    items: Sequence[Item]
+    positions: Sequence[Sequence[Any]]
+    has_more: bool

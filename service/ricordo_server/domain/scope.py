@@ -59,3 +59,8 @@ class ReadableBy:
 
 ScopeFilter = Matching | Exactly | ReadableBy
 EVERY_SCOPE = Matching(Scope())
+
+
+def named_user(scope: ScopeFilter) -> str | None:
+    """The end user a scope filter names, if any."""
+    return scope.user_id if isinstance(scope, ReadableBy) else scope.scope.user_id

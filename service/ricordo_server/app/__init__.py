@@ -1,0 +1,1 @@
+"""What the service does: one file per noun; rules and transactions. No gRPC, no SQL."""

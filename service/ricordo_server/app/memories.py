@@ -1,0 +1,363 @@
+"""Memories: their rules and transactions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from uuid_utils.compat import uuid7
+
+from ricordo_server.app import embeddings
+from ricordo_server.app.permissions import (
+    check_may_publish,
+    check_may_read_as,
+    check_may_write,
+    check_may_write_as,
+    denied,
+)
+from ricordo_server.app.services import Services
+from ricordo_server.app.transactions import in_store, write_store
+from ricordo_server.db import embeddings as vectors_db
+from ricordo_server.db import memories as memories_db
+from ricordo_server.db import revisions as revisions_db
+from ricordo_server.db.connection import TenantConnection
+from ricordo_server.domain.call import Call
+from ricordo_server.domain.errors import DomainError, Reason, invalid_field, over_limit
+from ricordo_server.domain.limits import MAX_CONTENT_BYTES
+from ricordo_server.domain.memory import (
+    DETAILS_OF_KIND,
+    EMBEDDED_FIELDS,
+    Memory,
+    MemoryChanges,
+    MemoryDraft,
+    MemoryKey,
+    MemoryQuery,
+    MemoryRevision,
+    RevisionAction,
+    embedded_text,
+)
+from ricordo_server.domain.paging import OrderBy, Page, PageRequest
+from ricordo_server.domain.ports import Vector
+from ricordo_server.domain.scope import Exactly, Visibility, named_user
+
+
+@dataclass(frozen=True)
+class PutMemoryResult:
+    memory: Memory
+    created: bool
+
+
+async def create_memory(services: Services, call: Call, store_id: str, draft: MemoryDraft) -> Memory:
+    """Writes a new memory.
+
+    Raises:
+        DomainError: KEY_TAKEN, ID_TAKEN, PERMISSION_DENIED, STORE_NOT_FOUND.
+    """
+    check_draft(call, draft, "memory")
+    [vectors] = await embeddings.embed_documents(services, call, [embedded_text(draft)])
+
+    async def work(connection: TenantConnection) -> Memory:
+        [outcome] = await _insert(connection, [(draft, vectors)])
+        if isinstance(outcome, DomainError):
+            raise outcome
+        return outcome
+
+    return await write_store(services.database, call, store_id, work)
+
+
+async def batch_create_memories(
+    services: Services,
+    call: Call,
+    store_id: str,
+    drafts: Sequence[MemoryDraft | DomainError],
+    *,
+    atomic: bool,
+) -> list[Memory | DomainError]:
+    """Writes the drafts that can be written; those the edge refused come as their errors.
+
+    Raises:
+        DomainError: with `atomic`, the first item's error, its number under `index`; nothing is written.
+    """
+    checked = [_checked(call, draft, number) for number, draft in enumerate(drafts)]
+    if atomic:
+        _raise_first(checked)
+    sound = [draft for draft in checked if isinstance(draft, MemoryDraft)]
+    vectors = await embeddings.embed_documents(services, call, [embedded_text(draft) for draft in sound])
+
+    async def work(connection: TenantConnection) -> list[Memory | DomainError]:
+        inserted = iter(await _insert(connection, list(zip(sound, vectors, strict=True))))
+        outcomes = [next(inserted) if isinstance(item, MemoryDraft) else item for item in checked]
+        if atomic:
+            _raise_first(outcomes)
+        return outcomes
+
+    return await write_store(services.database, call, store_id, work)
+
+
+def check_draft(call: Call, draft: MemoryDraft, field: str) -> None:
+    check_may_write_as(call.principal, draft.scope, draft.visibility, field)
+    if draft.memory_id is not None and not call.principal.may_name_any_user:
+        raise denied("an end user's credential may not choose ids", field=f"{field}.memory_id")
+
+
+def _checked(call: Call, draft: MemoryDraft | DomainError, number: int) -> MemoryDraft | DomainError:
+    if isinstance(draft, MemoryDraft):
+        try:
+            check_draft(call, draft, f"memories[{number}]")
+        except DomainError as error:
+            return error
+    return draft
+
+
+def _raise_first(items: Sequence[object]) -> None:
+    for number, item in enumerate(items):
+        if isinstance(item, DomainError):
+            raise replace(item, metadata={**(item.metadata or {}), "index": str(number)})
+
+
+async def _insert(
+    connection: TenantConnection, drafts: Sequence[tuple[MemoryDraft, Sequence[Vector]]]
+) -> list[Memory | DomainError]:
+    """Rows, vectors and first revisions; KEY_TAKEN or ID_TAKEN in place of what could not be inserted."""
+    named = [(draft.memory_id or str(uuid7()), draft) for draft, _ in drafts]
+    stored = await memories_db.insert_memories(connection, named)
+    embedded = [
+        (memory, vectors) for memory, (_, vectors) in zip(stored, drafts, strict=True) if memory and vectors
+    ]
+    await vectors_db.store_memory_vectors(connection, embedded)
+    await revisions_db.write_revisions(
+        connection, [memory.memory_id for memory in stored if memory], RevisionAction.CREATED
+    )
+    return [
+        embeddings.marked(memory, connection.embedding_model, vectors)
+        if memory
+        else await _why_taken(connection, draft)
+        for memory, (draft, vectors) in zip(stored, drafts, strict=True)
+    ]
+
+
+async def _why_taken(connection: TenantConnection, draft: MemoryDraft) -> DomainError:
+    if draft.memory_id and await memories_db.memory_exists(connection, draft.memory_id):
+        message = f"the id {draft.memory_id!r} is in use in this store: choose another, or none"
+        return DomainError(Reason.ID_TAKEN, message, "memory.memory_id")
+    message = f"a live memory of this kind and scope has the key {draft.key!r}: use PutMemory to replace it"
+    return DomainError(Reason.KEY_TAKEN, message, "memory.key")
+
+
+async def put_memory(
+    services: Services,
+    call: Call,
+    store_id: str,
+    draft: MemoryDraft,
+    fields: Sequence[str],
+    *,
+    append: bool,
+    expected_revision: int | None,
+) -> PutMemoryResult:
+    """Creates the memory, or changes `fields` of the live row with its key.
+
+    Raises:
+        DomainError: REVISION_MISMATCH, LIMIT_EXCEEDED (appended beyond the limit), PERMISSION_DENIED.
+    """
+    check_draft(call, draft, "memory")
+
+    async def work(connection: TenantConnection) -> PutMemoryResult:
+        written = await memories_db.put_memory(
+            connection,
+            draft.memory_id or str(uuid7()),
+            draft,
+            fields,
+            append=append,
+            expected_revision=expected_revision,
+        )
+        if written is None:
+            return PutMemoryResult(await _unchanged(connection, draft, expected_revision), created=False)
+        if append:
+            _check_appended(written)
+        created = written.revision == 1
+        action = RevisionAction.CREATED if created else RevisionAction.UPDATED
+        await revisions_db.write_revisions(connection, [written.memory_id], action)
+        await vectors_db.drop_memory_vectors(connection, written.memory_id)
+        return PutMemoryResult(written, created)
+
+    written = await write_store(services.database, call, store_id, work)
+    answer = partial(PutMemoryResult, created=written.created)
+    return answer(await embeddings.complete_vectors(services, call, store_id, written.memory, answer))
+
+
+def _check_appended(written: Memory) -> None:
+    size = len(written.content.encode())
+    if size > MAX_CONTENT_BYTES:
+        raise over_limit("memory.content", "bytes after appending", MAX_CONTENT_BYTES, size)
+
+
+async def _unchanged(connection: TenantConnection, draft: MemoryDraft, expected: int | None) -> Memory:
+    """The row that a put left alone, when leaving it alone was right."""
+    key = MemoryKey(draft.kind, draft.key or "", draft.custom_type, Exactly(draft.scope))
+    current = await memories_db.get_memory_by_key(connection, key, owners=())
+    if current is None:
+        raise DomainError(Reason.WRITE_CONFLICT, "the memory changed meanwhile: try again")
+    _check_revision(current, expected)
+    return current
+
+
+def _check_revision(current: Memory, expected: int | None) -> None:
+    if expected is not None and current.revision != expected:
+        message = f"the memory is at revision {current.revision}, not {expected}: read it again"
+        raise DomainError(
+            Reason.REVISION_MISMATCH,
+            message,
+            "expected_revision",
+            {"expected": str(expected), "actual": str(current.revision)},
+        )
+
+
+async def update_memory(
+    services: Services,
+    call: Call,
+    store_id: str,
+    memory_id: str,
+    changes: MemoryChanges,
+    *,
+    expected_revision: int | None,
+) -> Memory:
+    """Changes the fields given and writes a revision.
+
+    Raises:
+        DomainError: MEMORY_NOT_FOUND, REVISION_MISMATCH, PERMISSION_DENIED, INVALID_FIELD (details of
+            another kind).
+    """
+    check_may_write(call.principal)
+    if changes.get("visibility") is Visibility.PROJECT:
+        check_may_publish(call.principal, "memory.visibility")
+
+    async def work(connection: TenantConnection) -> Memory:
+        await _check_details(connection, memory_id, changes.get("details"))
+        written = await memories_db.update_memory(connection, memory_id, changes, expected_revision)
+        if written is None:
+            raise await _why_untouched(connection, memory_id, expected_revision)
+        await revisions_db.write_revisions(connection, [memory_id], RevisionAction.UPDATED)
+        if EMBEDDED_FIELDS.intersection(changes):
+            await vectors_db.drop_memory_vectors(connection, memory_id)
+            return embeddings.marked(written, connection.embedding_model, [])
+        if "visibility" in changes:
+            await vectors_db.set_vector_visibility(connection, memory_id, written.visibility)
+        return written
+
+    written = await write_store(services.database, call, store_id, work)
+    return await embeddings.complete_vectors(services, call, store_id, written, lambda memory: memory)
+
+
+async def _check_details(connection: TenantConnection, memory_id: str, details: object) -> None:
+    if details is None:
+        return
+    current = (await memories_db.get_memories(connection, [memory_id])).get(memory_id)
+    if current and not isinstance(details, DETAILS_OF_KIND.get(current.kind, type(None))):
+        raise invalid_field("memory.details", f"these details do not belong to a {current.kind} memory")
+
+
+async def _why_untouched(connection: TenantConnection, memory_id: str, expected: int | None) -> DomainError:
+    current = (await memories_db.get_memories(connection, [memory_id])).get(memory_id)
+    if current is None:
+        return not_found(memory_id)
+    _check_revision(current, expected)
+    return denied("this credential may read this memory but not change it", field="memory_id")
+
+
+def not_found(memory_id: str) -> DomainError:
+    return DomainError(
+        Reason.MEMORY_NOT_FOUND, f"there is no memory {memory_id!r} to be seen here", "memory_id"
+    )
+
+
+async def delete_memory(
+    services: Services,
+    call: Call,
+    store_id: str,
+    memory_id: str,
+    *,
+    purge: bool,
+    expected_revision: int | None,
+) -> None:
+    """Marks a memory deleted, or removes it with its revisions and vectors.
+
+    Raises:
+        DomainError: MEMORY_NOT_FOUND, REVISION_MISMATCH, PERMISSION_DENIED.
+    """
+    check_may_write(call.principal)
+
+    async def work(connection: TenantConnection) -> None:
+        if purge:
+            done: object = await memories_db.purge_memory(connection, memory_id, expected_revision)
+        else:
+            done = await memories_db.delete_memory(connection, memory_id, expected_revision)
+        if not done:
+            raise await _why_untouched(connection, memory_id, expected_revision)
+        if not purge:
+            await revisions_db.write_revisions(connection, [memory_id], RevisionAction.DELETED)
+            await vectors_db.drop_memory_vectors(connection, memory_id)
+
+    await write_store(services.database, call, store_id, work)
+
+
+async def get_memory(
+    services: Services, call: Call, store_id: str, selector: str | MemoryKey, *, include_deleted: bool
+) -> Memory:
+    """Reads by id or by key.
+
+    Raises:
+        DomainError: MEMORY_NOT_FOUND.
+    """
+    async with in_store(services.database, call, store_id) as connection:
+        if isinstance(selector, MemoryKey):
+            check_may_read_as(call.principal, selector.scope)
+            user_id = named_user(selector.scope)
+            owners = [user_id] if user_id else list(call.principal.user_ids)
+            found = await memories_db.get_memory_by_key(
+                connection, selector, owners, include_deleted=include_deleted
+            )
+            name = selector.key
+        else:
+            by_id = await memories_db.get_memories(connection, [selector], include_deleted=include_deleted)
+            found, name = by_id.get(selector), selector
+    if found is None:
+        raise not_found(name)
+    return found
+
+
+async def list_memories(
+    services: Services,
+    call: Call,
+    store_id: str,
+    query: MemoryQuery,
+    order_by: Sequence[OrderBy],
+    page: PageRequest,
+) -> Page[Memory]:
+    check_may_read_as(call.principal, query.scope)
+    async with in_store(services.database, call, store_id) as connection:
+        return await memories_db.list_memories(connection, query, order_by, page)
+
+
+async def list_memory_revisions(
+    services: Services, call: Call, store_id: str, memory_id: str, page: PageRequest
+) -> Page[MemoryRevision]:
+    """Newest first; of a deleted memory too.
+
+    Raises:
+        DomainError: MEMORY_NOT_FOUND.
+    """
+    async with in_store(services.database, call, store_id) as connection:
+        found = await revisions_db.list_revisions(connection, memory_id, page)
+        if not found.items and page.after is None:
+            raise not_found(memory_id)
+        return found
+
+
+async def get_memory_revision(
+    services: Services, call: Call, store_id: str, memory_id: str, revision: int
+) -> MemoryRevision:
+    async with in_store(services.database, call, store_id) as connection:
+        found = await revisions_db.get_revision(connection, memory_id, revision)
+    if found is None:
+        message = f"the memory {memory_id!r} has no revision {revision} to be seen here: list its revisions"
+        raise DomainError(Reason.REVISION_NOT_FOUND, message, "revision")
+    return found

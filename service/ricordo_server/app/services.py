@@ -1,0 +1,17 @@
+"""What the nouns work with; made once, in the composition root."""
+
+from dataclasses import dataclass
+
+from ricordo_server.db.connection import Database, Pool
+from ricordo_server.domain.ports import Embedder, TokenCounter
+
+
+@dataclass(frozen=True)
+class Services:
+    """`operator_pool` is None on servers without the operator's URL; `embed_timeout` is in seconds."""
+
+    database: Database
+    operator_pool: Pool | None
+    embedder: Embedder
+    tokens: TokenCounter
+    embed_timeout: float

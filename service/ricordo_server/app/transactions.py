@@ -1,0 +1,86 @@
+"""How the nouns open transactions, and how a write is done once for each request id."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TypeVar
+
+from ricordo_server.db import idempotency
+from ricordo_server.db.connection import (
+    Database,
+    Pool,
+    ProjectConnection,
+    TenantConnection,
+    project_transaction,
+    tenant_transaction,
+)
+from ricordo_server.domain.call import AlreadyAnswered, Call
+from ricordo_server.domain.errors import DomainError, Reason
+
+Result = TypeVar("Result")
+Opened = TypeVar("Opened", bound=ProjectConnection)
+
+# Deadlocks between multi-row writers are rare, since keys are sorted; more attempts would only add load.
+WRITE_ATTEMPTS = 3
+
+
+def in_store(database: Database, call: Call, store_id: str) -> AbstractAsyncContextManager[TenantConnection]:
+    return tenant_transaction(database, call.principal, store_id, timeout=call.remaining)
+
+
+def in_project(pool: Pool, call: Call) -> AbstractAsyncContextManager[ProjectConnection]:
+    return project_transaction(pool, call.principal, timeout=call.remaining)
+
+
+async def write_store(
+    database: Database, call: Call, store_id: str, work: Callable[[TenantConnection], Awaitable[Result]]
+) -> Result:
+    """Runs `work` in one transaction of the store, once for each request id.
+
+    Raises:
+        AlreadyAnswered: the request id has its answer; nothing was written again.
+        DomainError: REQUEST_ID_REUSED, or what the work raised; nothing was written.
+    """
+    return await _write(lambda: in_store(database, call, store_id), call, work)
+
+
+async def write_project(
+    pool: Pool, call: Call, work: Callable[[ProjectConnection], Awaitable[Result]]
+) -> Result:
+    """The same outside any store."""
+    return await _write(lambda: in_project(pool, call), call, work)
+
+
+async def _write(
+    opened: Callable[[], AbstractAsyncContextManager[Opened]],
+    call: Call,
+    work: Callable[[Opened], Awaitable[Result]],
+) -> Result:
+    for attempt in range(1, WRITE_ATTEMPTS + 1):
+        try:
+            async with opened() as connection:
+                return await _answer_once(connection, call, work)
+        except DomainError as error:
+            if error.reason is not Reason.WRITE_CONFLICT or attempt == WRITE_ATTEMPTS:
+                raise
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+async def _answer_once(connection: Opened, call: Call, work: Callable[[Opened], Awaitable[Result]]) -> Result:
+    if call.once is None:
+        return await work(connection)
+    await _claim(connection, call)
+    result = await work(connection)
+    await idempotency.keep_answer(connection, call.principal, call.once, call.once.encode(result))
+    return result
+
+
+async def _claim(connection: ProjectConnection, call: Call) -> None:
+    assert call.once is not None  # noqa: S101 - the caller asked
+    known = await idempotency.claim_request(connection, call.principal, call.once)
+    if known is None:
+        return
+    digest, answer = known
+    if digest != call.once.payload_digest:
+        message = "this request_id was used with another payload in the last 24 hours: make a new one"
+        raise DomainError(Reason.REQUEST_ID_REUSED, message, "request_id")
+    raise AlreadyAnswered(answer)

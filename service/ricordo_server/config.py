@@ -1,0 +1,54 @@
+"""Settings from the environment (`RICORDO_*`): read by the command line, the composition roots and tests only."""
+
+from pathlib import Path
+from uuid import UUID
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ricordo_server.embedding import EmbeddingSettings
+
+DEFAULT_PORT = 7483
+
+
+class Settings(BaseSettings):
+    """Each field is `RICORDO_<NAME>`; a nested one `RICORDO_EMBEDDING__<NAME>`."""
+
+    model_config = SettingsConfigDict(env_prefix="RICORDO_", env_nested_delimiter="__", env_ignore_empty=True)
+
+    database_url: str = ""
+    """`postgresql://` URL of the role ricordo_app."""
+    operator_url: str = ""
+    """URL of the role ricordo_operator; without it the server has no AdminService."""
+    owner_url: str = ""
+    """URL of a login that may SET ROLE ricordo_owner: `migrate` only."""
+    superuser_url: str = ""
+    """URL of a superuser: `bootstrap` only."""
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    """0 takes a free port."""
+    processes: int = Field(1, ge=1, le=64)
+    """Server processes on the one port; more than one only helps with more than one core."""
+    pool_size: int = Field(16, ge=1)
+    """Database connections of the whole server, divided among its processes."""
+    transaction_pooler: bool = False
+    """Set behind a transaction pooler: no prepared statements."""
+    max_concurrent_calls: int = Field(200, ge=1)
+    """Beyond, calls are refused at once: better than a queue in which all of them time out."""
+    max_call_seconds: float = Field(60.0, gt=0)
+    """Bounds calls without a deadline of their own."""
+    shutdown_delay: float = Field(0.0, ge=0)
+    """Seconds between NOT_SERVING and the stop, for load balancers to notice."""
+    shutdown_grace: float = Field(10.0, ge=0)
+    """Seconds that running calls get after SIGTERM."""
+    development_project: UUID | None = None
+    """Turns the development principal on, loopback only: the project of callers without a token."""
+
+    partitions: int = Field(16, ge=1, le=256)
+    """Hash partitions of the large tables; the first migration fixes it."""
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    embed_timeout: float = Field(10.0, gt=0)
+    """Seconds a call waits for vectors before its rows are stored without."""
+    data_folder: Path = Path(".ricordo")
+    """Where `up` keeps the embedded Postgres."""

@@ -1,0 +1,45 @@
+"""The conditions that reads share, as Core expressions on a table's own columns."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, FromClause, Table, and_, func, literal, or_, true
+
+from ricordo_server.db.connection import TenantConnection
+from ricordo_server.domain.scope import Exactly, Matching, ReadableBy, ScopeFilter, Visibility
+
+
+def in_tenant(table: Table | FromClause, connection: TenantConnection) -> ColumnElement[bool]:
+    """The second wall beside the policy; also what keeps a plan for one tenant from serving another."""
+    return and_(table.c.project_id == connection.project_id, table.c.store_id == connection.store_id)
+
+
+def in_scope(table: Table, scope: ScopeFilter) -> ColumnElement[bool]:
+    match scope:
+        case Exactly(exact):
+            return table.c.scope_key == exact.key
+        case ReadableBy(user_id):
+            own = table.c.user_id == user_id
+            return or_(own, table.c.visibility == Visibility.PROJECT) if "visibility" in table.c else own
+        case Matching(given):
+            conditions = [
+                table.c.labels.op("->>")(name) == value for name, value in sorted(given.labels.items())
+            ]
+            if given.user_id is not None:
+                conditions.append(table.c.user_id == given.user_id)
+            if given.session_id is not None:
+                conditions.append(table.c.session_id == given.session_id)
+            return and_(true(), *conditions)
+
+
+def is_live(table: Table | FromClause) -> ColumnElement[bool]:
+    """Neither deleted nor expired."""
+    return and_(table.c.delete_time.is_(None), is_unexpired(table))
+
+
+def is_unexpired(table: Table | FromClause) -> ColumnElement[bool]:
+    return or_(table.c.expire_time.is_(None), table.c.expire_time > func.now())
+
+
+def one_of(column: ColumnElement[str], values: Sequence[str]) -> ColumnElement[bool]:
+    """No values: no restriction."""
+    return column == func.any(literal(list(values))) if values else true()

@@ -1,0 +1,184 @@
+"""The pool and the only door to a tenant's rows: `tenant_transaction`."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool
+from sqlalchemy import Dialect
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.sql.elements import CompilerElement
+
+from ricordo_server.db.errors import translated_errors
+from ricordo_server.db.sql import load_sql
+from ricordo_server.domain.embedding_model import EmbeddingModel
+from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.principal import Principal
+from ricordo_server.domain.store import DEFAULT_STORE
+
+Row = dict[str, Any]
+Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+
+DIALECT: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+# The setting `ricordo.project_id` of a transaction that belongs to no project.
+NO_PROJECT = UUID(int=0)
+
+
+@lru_cache(maxsize=512)
+def _compile_once(statement: CompilerElement) -> tuple[str, Mapping[str, Any]]:
+    compiled = statement.compile(dialect=DIALECT)
+    return str(compiled), compiled.params
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Runs statements of SQLAlchemy Core, or of a `.sql` file, inside the transaction that made it."""
+
+    raw: AsyncConnection[DictRow]
+
+    async def execute(
+        self, statement: CompilerElement | str, parameters: Mapping[str, Any] | None = None
+    ) -> AsyncCursor[DictRow]:
+        """Core statements bring parameters of their own; `parameters` fills those named with `bindparam`."""
+        text, own = (statement, {}) if isinstance(statement, str) else _compile_once(statement)
+        return await self.raw.execute(text, {**own, **(parameters or {})})
+
+    async def fetch_all(
+        self, statement: CompilerElement | str, parameters: Mapping[str, Any] | None = None
+    ) -> list[Row]:
+        return await (await self.execute(statement, parameters)).fetchall()
+
+    async def fetch_one(
+        self, statement: CompilerElement | str, parameters: Mapping[str, Any] | None = None
+    ) -> Row | None:
+        return await (await self.execute(statement, parameters)).fetchone()
+
+    def pipeline(self) -> AbstractAsyncContextManager[object]:
+        """Inside, a statement whose rows are not read yet travels together with the next."""
+        return self.raw.pipeline()
+
+    async def execute_many(
+        self, statement: CompilerElement, parameters: Sequence[Mapping[str, Any]]
+    ) -> list[Row | None]:
+        """Runs the statement once for each set of parameters, in one pipeline; the first row of each, if any."""
+        text, own = _compile_once(statement)
+        async with self.raw.cursor() as cursor:
+            await cursor.executemany(text, [{**own, **each} for each in parameters], returning=True)
+            rows: list[Row | None] = []
+            while True:
+                rows.append(await cursor.fetchone() if cursor.description else None)
+                if not cursor.nextset():
+                    return rows
+
+
+@dataclass(frozen=True)
+class ProjectConnection(Connection):
+    """Inside one project."""
+
+    project_id: UUID
+
+
+@dataclass(frozen=True)
+class TenantConnection(ProjectConnection):
+    """Inside one store of one project.
+
+    `language` is the text-search language of rows written now, `languages_in_use` of all that were.
+    """
+
+    store_id: UUID
+    store_name: str
+    language: str
+    languages_in_use: Sequence[str]
+    embedding_model: EmbeddingModel
+
+    @property
+    def key(self) -> dict[str, UUID]:
+        """The two columns that every statement names, as parameters of the same names."""
+        return {"project_id": self.project_id, "store_id": self.store_id}
+
+
+async def open_pool(url: str, *, size: int, prepare: bool = True) -> Pool:
+    """Opens `size` connections; `prepare` is off behind a transaction pooler."""
+    pool: Pool = AsyncConnectionPool(
+        url,
+        connection_class=AsyncConnection[DictRow],
+        kwargs={"row_factory": dict_row, "prepare_threshold": 5 if prepare else None},
+        min_size=min(2, size),
+        max_size=size,
+        open=False,
+    )
+    await pool.open(wait=True, timeout=30)
+    return pool
+
+
+@dataclass(frozen=True)
+class Database:
+    """The server's pool, and the embedding model whose vectors it reads and writes."""
+
+    pool: Pool
+    embedding_model: EmbeddingModel
+
+
+@asynccontextmanager
+async def tenant_transaction(
+    database: Database, principal: Principal, store_name: str, *, timeout: float
+) -> AsyncIterator[TenantConnection]:
+    """One transaction inside one store of the principal's project; commits at its end, rolls back on any error.
+
+    Args:
+        timeout: seconds left for the request: for the wait for a connection, and for each statement.
+
+    Raises:
+        DomainError: STORE_NOT_FOUND, also for a store the principal may not see; or what `db.errors` makes of a
+            failure of the database.
+    """
+    name = store_name or DEFAULT_STORE
+    with translated_errors():
+        async with database.pool.connection(timeout=timeout) as connection:
+            async with connection.pipeline():
+                await _enter_project(connection, principal, timeout)
+                entered = await connection.execute(
+                    load_sql("enter_store"), {"project_id": principal.project_id, "name": name}
+                )
+                row = await entered.fetchone()
+            if row is None:
+                message = f"there is no store {name!r} in this project: create it, or list the stores"
+                raise DomainError(Reason.STORE_NOT_FOUND, message, "store_id", {"store_id": name})
+            yield TenantConnection(
+                connection,
+                project_id=principal.project_id or NO_PROJECT,
+                store_id=row["store_id"],
+                store_name=row["store_name"],
+                language=row["language"],
+                languages_in_use=row["languages_in_use"],
+                embedding_model=database.embedding_model,
+            )
+
+
+@asynccontextmanager
+async def project_transaction(
+    pool: Pool, principal: Principal, *, timeout: float
+) -> AsyncIterator[ProjectConnection]:
+    """One transaction inside the principal's project, outside any store: a store's table is an error there."""
+    with translated_errors():
+        async with pool.connection(timeout=timeout) as connection:
+            async with connection.pipeline():
+                await _enter_project(connection, principal, timeout)
+            yield ProjectConnection(connection, principal.project_id or NO_PROJECT)
+
+
+async def _enter_project(connection: AsyncConnection[DictRow], principal: Principal, timeout: float) -> None:
+    await connection.execute(
+        load_sql("enter_project"),
+        {
+            "project_id": str(principal.project_id or NO_PROJECT),
+            "any_user": "on" if principal.may_name_any_user else "off",
+            "user_ids": list(principal.user_ids),
+            "statement_timeout": str(max(1, int(timeout * 1000))),
+        },
+    )

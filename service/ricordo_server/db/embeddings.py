@@ -1,0 +1,101 @@
+"""Statements on vectors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Table, bindparam, delete, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from ricordo_server.db.conditions import in_tenant
+from ricordo_server.db.connection import TenantConnection
+from ricordo_server.db.rows import vector_text
+from ricordo_server.db.tables import memory, memory_embedding, turn_embedding
+from ricordo_server.domain.memory import Memory
+from ricordo_server.domain.scope import Visibility
+from ricordo_server.domain.session import Turn
+
+Vectors = Sequence[Sequence[float]]
+
+
+def _insert(table: Table) -> Any:
+    return upsert(table).values(
+        {column.name: bindparam(f"new_{column.name}", type_=column.type) for column in table.c}
+    )
+
+
+INSERT_MEMORY_VECTOR = _insert(memory_embedding)
+INSERT_TURN_VECTOR = _insert(turn_embedding)
+
+
+async def store_memory_vectors(
+    connection: TenantConnection, embedded: Sequence[tuple[Memory, Vectors]]
+) -> None:
+    """One row for each chunk; the memories have none yet."""
+    rows = [
+        {
+            "memory_id": stored.memory_id,
+            "kind": stored.kind,
+            "visibility": stored.visibility,
+            **_vector_columns(connection, stored.scope.user_id, number, vector),
+        }
+        for stored, vectors in embedded
+        for number, vector in enumerate(vectors)
+    ]
+    await _insert_all(connection, INSERT_MEMORY_VECTOR, rows)
+
+
+async def store_turn_vectors(connection: TenantConnection, embedded: Sequence[tuple[Turn, Vectors]]) -> None:
+    """One row for each chunk; the turns have none yet."""
+    rows = [
+        {"turn_id": turn.turn_id, **_vector_columns(connection, turn.scope.user_id, number, vector)}
+        for turn, vectors in embedded
+        for number, vector in enumerate(vectors)
+    ]
+    await _insert_all(connection, INSERT_TURN_VECTOR, rows)
+
+
+def _vector_columns(
+    connection: TenantConnection, user_id: str | None, number: int, vector: Sequence[float]
+) -> dict[str, Any]:
+    return {
+        **connection.key,
+        "model_id": connection.embedding_model.model_id,
+        "chunk_no": number,
+        "user_id": user_id,
+        "embedding": vector_text(vector),
+    }
+
+
+async def _insert_all(connection: TenantConnection, statement: Any, rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        parameters = [{f"new_{name}": value for name, value in row.items()} for row in rows]
+        await connection.execute_many(statement, parameters)
+
+
+async def drop_memory_vectors(connection: TenantConnection, memory_id: str) -> None:
+    """Those of every model: the text they stand for is gone."""
+    await connection.execute(
+        delete(memory_embedding).where(
+            in_tenant(memory_embedding, connection), memory_embedding.c.memory_id == memory_id
+        )
+    )
+
+
+async def set_vector_visibility(connection: TenantConnection, memory_id: str, visibility: Visibility) -> None:
+    """The copy that the policy of the vectors reads."""
+    await connection.execute(
+        update(memory_embedding)
+        .where(in_tenant(memory_embedding, connection), memory_embedding.c.memory_id == memory_id)
+        .values(visibility=visibility)
+    )
+
+
+async def lock_memory_at_revision(connection: TenantConnection, memory_id: str, revision: int) -> bool:
+    """Whether the memory still is what was embedded; it stays so until the transaction ends."""
+    statement = (
+        select(memory.c.memory_id)
+        .where(in_tenant(memory, connection), memory.c.memory_id == memory_id, memory.c.revision == revision)
+        .where(memory.c.delete_time.is_(None))
+        .with_for_update()
+    )
+    return await connection.fetch_one(statement) is not None

@@ -1,0 +1,58 @@
+"""Request ids: the first answer of each, for 24 hours."""
+
+from datetime import timedelta
+
+from sqlalchemy import and_, bindparam, func, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from ricordo_server.db.connection import ProjectConnection
+from ricordo_server.db.tables import idempotency
+from ricordo_server.domain.call import Once
+from ricordo_server.domain.principal import Principal
+
+LIFETIME = timedelta(hours=24)
+
+KEY_COLUMNS = ("project_id", "principal_id", "user_id", "method", "request_id")
+THIS_REQUEST = and_(*(idempotency.c[name] == bindparam(f"the_{name}") for name in KEY_COLUMNS))
+EXPIRED = idempotency.c.create_time < func.now() - LIFETIME
+
+# A request id past its 24 hours is claimed anew; a live one waits here for the transaction that holds it.
+CLAIM = (
+    upsert(idempotency)
+    .values({name: bindparam(f"the_{name}") for name in KEY_COLUMNS})
+    .values(payload_digest=bindparam("digest"))
+    .on_conflict_do_update(
+        index_elements=KEY_COLUMNS,
+        set_={"payload_digest": bindparam("digest"), "answer": None, "create_time": func.now()},
+        where=EXPIRED,
+    )
+    .returning(idempotency.c.request_id)
+)
+READ = select(idempotency.c.payload_digest, idempotency.c.answer).where(THIS_REQUEST)
+KEEP = update(idempotency).where(THIS_REQUEST).values(answer=bindparam("kept_answer"))
+
+
+def _key(connection: ProjectConnection, principal: Principal, once: Once) -> dict[str, object]:
+    return {
+        "the_project_id": connection.project_id,
+        "the_principal_id": principal.principal_id,
+        "the_user_id": principal.user_ids[0] if principal.user_ids else "",
+        "the_method": once.method,
+        "the_request_id": once.request_id,
+    }
+
+
+async def claim_request(
+    connection: ProjectConnection, principal: Principal, once: Once
+) -> tuple[bytes, bytes] | None:
+    """Takes the request id (None), or answers the digest and the answer of who had it before."""
+    key = _key(connection, principal, once)
+    if await connection.fetch_one(CLAIM, {**key, "digest": once.payload_digest}):
+        return None
+    row = await connection.fetch_one(READ, key)
+    assert row is not None  # noqa: S101 - the claim met it, and nothing deletes a live request id
+    return bytes(row["payload_digest"]), bytes(row["answer"])
+
+
+async def keep_answer(connection: ProjectConnection, principal: Principal, once: Once, answer: bytes) -> None:
+    await connection.execute(KEEP, {**_key(connection, principal, once), "kept_answer": answer})

@@ -1,0 +1,154 @@
+"""The two legs of a search, over memories and turns alike. Both answer candidates with raw scores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pgvector.sqlalchemy import HALFVEC
+from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, literal_column, select
+
+from ricordo_server.db.conditions import in_tenant, one_of
+from ricordo_server.db.connection import TenantConnection
+from ricordo_server.db.rows import vector_text
+from ricordo_server.db.sql import load_sql
+from ricordo_server.domain.fusion import Candidate
+from ricordo_server.domain.ports import Vector
+
+# Below this many rows that can match, comparing every vector is faster than the graph and misses none; measured by
+# benchmarks/speed.py (see benchmarks/README.md).
+EXACT_THRESHOLD = 2_000
+
+TEXT_QUERY: ColumnElement[Any] = literal_column("current_setting('ricordo.text_query')::tsquery")
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A table with its vectors, and which of its rows may be found."""
+
+    table: Table
+    vectors: Table
+    id: str
+    recency: str
+    condition: ColumnElement[bool]
+
+    @property
+    def columns(self) -> list[ColumnElement[Any]]:
+        return [self.table.c[self.id].label("item_id"), self.table.c[self.recency].label("recency")]
+
+
+@dataclass(frozen=True)
+class VectorLeg:
+    candidates: Sequence[Candidate]
+    exact: bool
+
+
+async def search_by_text(
+    connection: TenantConnection, searched: Searched, query: str, limit: int
+) -> list[Candidate]:
+    """Rows with any of the query's words, by ts_rank; under the role whose policy lets the GIN index serve.
+
+    The policy itself holds `tsv @@ query`, so the statement does not.
+    """
+    await connection.execute(
+        load_sql("enter_text_leg"), {"query": query, "languages": list(connection.languages_in_use)}
+    )
+    score = func.ts_rank(searched.table.c.tsv, TEXT_QUERY).label("score")
+    statement = select(*searched.columns, score).where(
+        in_tenant(searched.table, connection), searched.condition
+    )
+    rows = await connection.fetch_all(_best(statement, score.desc()).limit(limit))
+    await connection.execute(load_sql("leave_text_leg"))
+    return [Candidate(**row) for row in rows]
+
+
+def _best(statement: Select[Any], order: ColumnElement[Any]) -> Select[Any]:
+    """Ties by recency, then id, as the answer promises."""
+    return statement.order_by(order, literal_column("recency").desc(), literal_column("item_id"))
+
+
+async def search_by_vector(
+    connection: TenantConnection, searched: Searched, vector: Vector, limit: int
+) -> VectorLeg:
+    """Rows nearest to the vector, by cosine similarity of their best chunk.
+
+    Exact below the threshold; above, HNSW with an iterative scan. When HNSW comes back short though more rows
+    match, the exact answer stands instead: never short silently.
+    """
+    if await _count_matches(connection, searched) <= EXACT_THRESHOLD:
+        return VectorLeg(await _exact(connection, searched, vector, limit), exact=True)
+    found = await _approximate(connection, searched, vector, limit)
+    if len(found) < limit:
+        return VectorLeg(await _exact(connection, searched, vector, limit), exact=True)
+    return VectorLeg(found, exact=False)
+
+
+async def _count_matches(connection: TenantConnection, searched: Searched) -> int:
+    """Counts no further than the decision needs."""
+    matches: Select[Any] = select(literal_column("1")).select_from(searched.table)
+    matches = matches.where(in_tenant(searched.table, connection), searched.condition)
+    capped = matches.limit(EXACT_THRESHOLD + 1).subquery()
+    row = await connection.fetch_one(select(func.count().label("matches")).select_from(capped))
+    return int(row["matches"]) if row else 0
+
+
+async def _exact(
+    connection: TenantConnection, searched: Searched, vector: Vector, limit: int
+) -> list[Candidate]:
+    """Without the cast the ordering cannot use the index: that is how an exact scan is asked for."""
+    distance = searched.vectors.c.embedding.op("<=>")(bindparam("vector", type_=HALFVEC()))
+    nearest = func.min(distance).label("distance")
+    statement = _joined(connection, searched, nearest).group_by(
+        *searched.table.primary_key, searched.columns[1]
+    )
+    return await _fetch(connection, _best(statement, nearest.asc()).limit(limit), vector)
+
+
+async def _approximate(
+    connection: TenantConnection, searched: Searched, vector: Vector, limit: int
+) -> list[Candidate]:
+    await connection.execute(load_sql("enter_vector_leg"))
+    dimension = HALFVEC(connection.embedding_model.dimension)
+    distance = searched.vectors.c.embedding.cast(dimension).op("<=>")(bindparam("vector", type_=dimension))
+    statement = _joined(connection, searched, distance.label("distance")).order_by(distance).limit(limit)
+    return await _fetch(connection, statement, vector)
+
+
+def _joined(connection: TenantConnection, searched: Searched, distance: ColumnElement[Any]) -> Select[Any]:
+    """Literals where the partial index has literals."""
+    table, vectors = searched.table, searched.vectors
+    same_row = and_(*(table.c[name] == vectors.c[name] for name in ("project_id", "store_id", searched.id)))
+    return (
+        select(*searched.columns, distance)
+        .select_from(vectors.join(table, same_row))
+        .where(in_tenant(vectors, connection), in_tenant(table, connection), searched.condition)
+        .where(vectors.c.model_id == literal_column(str(connection.embedding_model.model_id)))
+    )
+
+
+async def _fetch(connection: TenantConnection, statement: Select[Any], vector: Vector) -> list[Candidate]:
+    """The first row of an item is its best chunk."""
+    rows = await connection.fetch_all(statement, {"vector": vector_text(vector)})
+    best: dict[str, Candidate] = {}
+    for row in rows:
+        best.setdefault(row["item_id"], Candidate(row["item_id"], 1 - row["distance"], row["recency"]))
+    return list(best.values())
+
+
+async def get_vectors(
+    connection: TenantConnection, searched: Searched, item_ids: Sequence[str], vector: Vector | None
+) -> dict[str, list[float]]:
+    """The vector of each item's best chunk for the query vector, or of its first chunk without one."""
+    vectors = searched.vectors
+    item_id = vectors.c[searched.id]
+    order = (
+        vectors.c.embedding.op("<=>")(bindparam("vector", type_=HALFVEC())) if vector else vectors.c.chunk_no
+    )
+    statement = (
+        select(item_id.label("item_id"), vectors.c.embedding)
+        .distinct(item_id)
+        .where(in_tenant(vectors, connection), one_of(item_id, item_ids))
+        .where(vectors.c.model_id == connection.embedding_model.model_id)
+        .order_by(item_id, order)
+    )
+    rows = await connection.fetch_all(statement, {"vector": vector_text(vector)} if vector else {})
+    return {row["item_id"]: [float(part) for part in row["embedding"][1:-1].split(",")] for row in rows}

@@ -1,0 +1,1 @@
+"""The wire: one file per service. Check, decode, await the app, encode."""

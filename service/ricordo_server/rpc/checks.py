@@ -1,0 +1,79 @@
+"""Checks of request fields that several services share. Each names the field as the request has it."""
+
+import re
+from collections.abc import Sequence
+
+from ricordo_server.domain.errors import DomainError, Reason, invalid_field, over_limit
+from ricordo_server.domain.limits import (
+    DEFAULT_PAGE_SIZE,
+    MAX_BATCH_ITEMS,
+    MAX_NAME_BYTES,
+    MAX_ORDER_KEYS,
+    MAX_PAGE_SIZE,
+)
+
+STORE_ID = re.compile(r"[a-z][a-z0-9-]{1,54}[a-z0-9]")
+MEMORY_ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TYPE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+SCHEMA_ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
+
+
+def check_text(field: str, value: str, *, limit: int = MAX_NAME_BYTES, required: bool = False) -> str:
+    """Text of at most `limit` bytes of UTF-8 that PostgreSQL can hold.
+
+    Lone surrogates never come this far: they are no UTF-8, and the message was refused as malformed.
+    """
+    if required and not value.strip():
+        raise invalid_field(field, f"{field} is required: give a text that is not blank")
+    if "\x00" in value:
+        raise invalid_field(field, f"{field} holds NUL (U+0000), which cannot be stored: remove it")
+    size = len(value.encode())
+    if size > limit:
+        raise over_limit(field, "bytes", limit, size)
+    return value
+
+
+def check_texts(
+    field: str, values: Sequence[str], *, most: int, limit: int = MAX_NAME_BYTES
+) -> tuple[str, ...]:
+    check_count(field, len(values), most)
+    return tuple(
+        check_text(f"{field}[{number}]", value, limit=limit, required=True)
+        for number, value in enumerate(values)
+    )
+
+
+def check_count(field: str, count: int, most: int) -> None:
+    if count > most:
+        raise over_limit(field, "items", most, count)
+
+
+def check_pattern(field: str, value: str, pattern: re.Pattern[str]) -> str:
+    if not pattern.fullmatch(value):
+        raise invalid_field(field, f"{field} must match ^{pattern.pattern}$")
+    return value
+
+
+def check_batch(field: str, count: int) -> None:
+    if count == 0:
+        raise invalid_field(field, f"{field} is empty: give 1 to {MAX_BATCH_ITEMS} items")
+    check_count(field, count, MAX_BATCH_ITEMS)
+
+
+def check_range(field: str, value: int, least: int, most: int) -> int:
+    if not least <= value <= most:
+        raise DomainError(
+            Reason.INVALID_FIELD,
+            f"{field} is {value}: give {least} to {most}",
+            field,
+            {"least": str(least), "most": str(most)},
+        )
+    return value
+
+
+def check_page_size(given: int | None) -> int:
+    return DEFAULT_PAGE_SIZE if given is None else check_range("page_size", given, 1, MAX_PAGE_SIZE)
+
+
+def check_order_count(count: int) -> None:
+    check_count("order_by", count, MAX_ORDER_KEYS)

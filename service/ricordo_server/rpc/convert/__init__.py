@@ -1,0 +1,1 @@
+"""Messages to domain values and back: pure functions, one file per noun."""

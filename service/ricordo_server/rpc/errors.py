@@ -1,0 +1,89 @@
+"""THE table of the rpc edge: reason -> status code; and a domain error as a status with its details."""
+
+from collections.abc import Mapping
+
+import grpc
+from google.protobuf.any_pb2 import Any
+from google.protobuf.duration_pb2 import Duration
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
+from google.rpc.status_pb2 import Status
+
+from ricordo.v1 import error_reason_pb2, item_error_pb2
+from ricordo_server.domain.errors import DomainError, Reason
+
+DOMAIN = "ricordo"
+Code = grpc.StatusCode
+
+CODE_BY_REASON: Mapping[Reason, grpc.StatusCode] = {
+    Reason.MALFORMED_REQUEST: Code.INVALID_ARGUMENT,
+    Reason.INVALID_FIELD: Code.INVALID_ARGUMENT,
+    Reason.LIMIT_EXCEEDED: Code.INVALID_ARGUMENT,
+    Reason.INVALID_FILTER: Code.INVALID_ARGUMENT,
+    Reason.EMPTY_QUERY: Code.INVALID_ARGUMENT,
+    Reason.INVALID_EMBEDDING: Code.INVALID_ARGUMENT,
+    Reason.INVALID_PAGE_TOKEN: Code.INVALID_ARGUMENT,
+    Reason.SCOPE_REQUIRED: Code.INVALID_ARGUMENT,
+    Reason.STORE_NOT_FOUND: Code.NOT_FOUND,
+    Reason.MEMORY_NOT_FOUND: Code.NOT_FOUND,
+    Reason.REVISION_NOT_FOUND: Code.NOT_FOUND,
+    Reason.SESSION_NOT_FOUND: Code.NOT_FOUND,
+    Reason.TURN_NOT_FOUND: Code.NOT_FOUND,
+    Reason.PROJECT_NOT_FOUND: Code.NOT_FOUND,
+    Reason.ORGANIZATION_NOT_FOUND: Code.NOT_FOUND,
+    Reason.KEY_TAKEN: Code.ALREADY_EXISTS,
+    Reason.ID_TAKEN: Code.ALREADY_EXISTS,
+    Reason.REQUEST_ID_REUSED: Code.FAILED_PRECONDITION,
+    Reason.STORE_NOT_EMPTY: Code.FAILED_PRECONDITION,
+    Reason.REVISION_MISMATCH: Code.ABORTED,
+    Reason.WRITE_CONFLICT: Code.ABORTED,
+    Reason.EMBEDDER_UNAVAILABLE: Code.UNAVAILABLE,
+    Reason.ALL_SOURCES_FAILED: Code.UNAVAILABLE,
+    Reason.DATABASE_UNAVAILABLE: Code.UNAVAILABLE,
+    Reason.TOO_MANY_REQUESTS: Code.RESOURCE_EXHAUSTED,
+    Reason.DEADLINE_EXCEEDED: Code.DEADLINE_EXCEEDED,
+    Reason.UNAUTHENTICATED: Code.UNAUTHENTICATED,
+    Reason.PERMISSION_DENIED: Code.PERMISSION_DENIED,
+    Reason.INTERNAL: Code.INTERNAL,
+}
+
+# Seconds after which the same call may well succeed.
+RETRY_DELAY: Mapping[Reason, float] = {
+    Reason.TOO_MANY_REQUESTS: 0.5,
+    Reason.DATABASE_UNAVAILABLE: 1.0,
+    Reason.EMBEDDER_UNAVAILABLE: 5.0,
+    Reason.WRITE_CONFLICT: 0.1,
+}
+
+
+def to_status(error: DomainError, trace_id: str) -> Status:
+    """The status with ErrorInfo, and BadRequest and RetryInfo where they fit."""
+    info = ErrorInfo(
+        reason=error.reason, domain=DOMAIN, metadata={**(error.metadata or {}), "trace_id": trace_id}
+    )
+    status = Status(code=CODE_BY_REASON[error.reason].value[0], message=error.message)
+    status.details.append(_packed(info))
+    if error.field:
+        violation = BadRequest.FieldViolation(
+            field=error.field, description=error.message, reason=error.reason
+        )
+        status.details.append(_packed(BadRequest(field_violations=[violation])))
+    if error.reason in RETRY_DELAY:
+        delay = Duration()
+        delay.FromMilliseconds(int(RETRY_DELAY[error.reason] * 1000))
+        status.details.append(_packed(RetryInfo(retry_delay=delay)))
+    return status
+
+
+def _packed(message: ErrorInfo | BadRequest | RetryInfo) -> Any:
+    packed = Any()
+    packed.Pack(message)
+    return packed
+
+
+def to_item_error(error: DomainError) -> item_error_pb2.ItemError:
+    return item_error_pb2.ItemError(
+        code=CODE_BY_REASON[error.reason].value[0],
+        reason=error_reason_pb2.ErrorReason.Value(f"ERROR_REASON_{error.reason}"),
+        field=error.field,
+        message=error.message,
+    )

@@ -1,0 +1,205 @@
+"""What every call passes, outermost first: `server.py` holds the list."""
+
+import asyncio
+import json
+import logging
+import time
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError
+from grpc_status import rpc_status
+
+from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.principal import Principal
+from ricordo_server.rpc.calls import current_deadline, current_method, current_principal
+from ricordo_server.rpc.errors import to_status
+
+log = logging.getLogger("ricordo.rpc")
+access_log = logging.getLogger("ricordo.access")
+
+Handler = Callable[[Any, Any], Awaitable[Any]]
+
+current_trace_id: ContextVar[str] = ContextVar("current_trace_id", default="")
+
+# Health and reflection answer even when the server is at its bound.
+EXEMPT = ("/grpc.health.", "/grpc.reflection.")
+TRACE_HEADER = "x-trace-id"
+
+
+class Around(grpc.aio.ServerInterceptor):
+    """Wraps every unary handler of ours; a subclass says in `around` with what."""
+
+    async def intercept_service(self, continuation: Any, details: grpc.HandlerCallDetails) -> Any:
+        handler = await continuation(details)
+        if handler is None or handler.unary_unary is None or details.method.startswith(EXEMPT):
+            return handler
+        return grpc.unary_unary_rpc_method_handler(
+            self.around(handler.unary_unary, details),
+            request_deserializer=self.deserializer(handler.request_deserializer),
+            response_serializer=handler.response_serializer,
+        )
+
+    @abstractmethod
+    def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler: ...
+
+    def deserializer(self, deserialize: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+        return deserialize
+
+
+def _metadata(details: grpc.HandlerCallDetails, key: str) -> str:
+    """The text of a metadata key, empty when it is not sent."""
+    values = [value for name, value in details.invocation_metadata or () if name == key]
+    return values[0] if values and isinstance(values[0], str) else ""
+
+
+class Admission(Around):
+    """Refuses malformed bytes with a reason, and bounds how many calls run at once."""
+
+    MALFORMED = object()
+
+    def __init__(self, max_concurrent: int) -> None:
+        self._free = max_concurrent
+
+    def deserializer(self, deserialize: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+        """gRPC would answer INTERNAL to bytes that are no message; this lets the call in, to be refused."""
+
+        def tolerant(data: bytes) -> Any:
+            try:
+                return deserialize(data)
+            except DecodeError:
+                return self.MALFORMED
+
+        return tolerant
+
+    def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
+        async def admitted(request: Any, context: Any) -> Any:
+            if request is self.MALFORMED:
+                message = (
+                    "the bytes are no valid message: check the contract's version, and that text is UTF-8"
+                )
+                await refuse(context, DomainError(Reason.MALFORMED_REQUEST, message))
+            if self._free <= 0:
+                message = "the server is at its bound of concurrent calls: try again shortly"
+                await refuse(context, DomainError(Reason.TOO_MANY_REQUESTS, message))
+            self._free -= 1
+            try:
+                return await handler(request, context)
+            finally:
+                self._free += 1
+
+        return admitted
+
+
+class Tracing(Around):
+    """Gives each call an id, the caller's own if it sends one, and says it in the trailers."""
+
+    def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
+        given = _metadata(details, TRACE_HEADER)
+
+        async def traced(request: Any, context: Any) -> Any:
+            trace_id = given if given.isalnum() and len(given) <= 64 else uuid4().hex
+            current_trace_id.set(trace_id)
+            current_method.set(str(details.method))
+            context.set_trailing_metadata(((TRACE_HEADER, trace_id),))
+            return await handler(request, context)
+
+        return traced
+
+
+class AccessLog(Around):
+    """One JSON line a call: no content, no ids of people."""
+
+    def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
+        async def logged(request: Any, context: Any) -> Any:
+            start = time.monotonic()
+            try:
+                return await handler(request, context)
+            except asyncio.CancelledError:
+                context.set_code(grpc.StatusCode.CANCELLED)
+                raise
+            finally:
+                code = context.code() or grpc.StatusCode.OK
+                line = {
+                    "method": details.method,
+                    "code": code.name if isinstance(code, grpc.StatusCode) else str(code),
+                    "seconds": round(time.monotonic() - start, 6),
+                    "trace_id": current_trace_id.get(),
+                }
+                access_log.info(json.dumps(line))
+
+        return logged
+
+
+class ErrorMapping(Around):
+    """Domain errors by THE table; anything else is INTERNAL with the trace id and no detail."""
+
+    def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
+        async def mapped(request: Any, context: Any) -> Any:
+            try:
+                return await handler(request, context)
+            except DomainError as error:
+                await refuse(context, error)
+            except (asyncio.CancelledError, grpc.aio.AbortError):
+                raise
+            except Exception:  # the outermost edge: whatever it is, it is logged and answered
+                log.exception("call failed", extra={"trace_id": current_trace_id.get()})
+                message = (
+                    f"the server failed; its operator finds the cause under trace_id {current_trace_id.get()}"
+                )
+                await refuse(context, DomainError(Reason.INTERNAL, message))
+
+        return mapped
+
+
+async def refuse(context: Any, error: DomainError) -> None:
+    await context.abort_with_status(rpc_status.to_status(to_status(error, current_trace_id.get())))
+
+
+Authenticator = Callable[[str, str], Principal]
+
+
+class Authentication(Around):
+    """Turns the bearer token and the peer's address into a principal; raises UNAUTHENTICATED."""
+
+    def __init__(self, authenticate: Authenticator) -> None:
+        self._authenticate = authenticate
+
+    def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
+        header = _metadata(details, "authorization")
+
+        async def authenticated(request: Any, context: Any) -> Any:
+            scheme, _, token = header.partition(" ")
+            if header and scheme.lower() != "bearer":
+                message = "the authorization metadata must be `Bearer <token>`"
+                raise DomainError(Reason.UNAUTHENTICATED, message, "authorization")
+            current_principal.set(self._authenticate(token, context.peer()))
+            return await handler(request, context)
+
+        return authenticated
+
+
+@dataclass(frozen=True)
+class Deadline(Around):
+    """Bounds a call by the caller's deadline, or by the server's when that is earlier. In seconds."""
+
+    longest: float
+
+    def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
+        async def bounded(request: Any, context: Any) -> Any:
+            remaining = min(context.time_remaining() or self.longest, self.longest)
+            current_deadline.set(time.monotonic() + remaining)
+            try:
+                async with asyncio.timeout(remaining):
+                    return await handler(request, context)
+            except TimeoutError as error:
+                message = "the deadline passed before the work was done: allow more time"
+                raise DomainError(Reason.DEADLINE_EXCEEDED, message) from error
+
+        return bounded

@@ -1,0 +1,240 @@
+"""MemoryService: long-term memory."""
+
+from functools import partial
+from typing import Any
+
+from ricordo.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc, paging_pb2
+from ricordo_server.app import memories, search
+from ricordo_server.app.services import Services
+from ricordo_server.domain.errors import DomainError, invalid_field
+from ricordo_server.domain.filter_fields import MEMORY_FIELDS
+from ricordo_server.domain.memory import Memory, MemoryDraft, MemoryKey, MemoryQuery
+from ricordo_server.rpc.calls import answer_once, read_call
+from ricordo_server.rpc.checks import MEMORY_ID, check_batch, check_pattern
+from ricordo_server.rpc.convert.filters import decode_filter
+from ricordo_server.rpc.convert.memories import (
+    decode_changes,
+    decode_draft,
+    decode_kind,
+    decode_kinds,
+    encode_memory,
+    encode_revision,
+    put_fields,
+)
+from ricordo_server.rpc.convert.memory_details import decode_taxonomic
+from ricordo_server.rpc.convert.memory_keys import decode_key
+from ricordo_server.rpc.convert.scope import decode_scope_filter, decode_visibility
+from ricordo_server.rpc.convert.search import decode_options, encode_hit, encode_report
+from ricordo_server.rpc.errors import to_item_error
+from ricordo_server.rpc.pages import decode_order, decode_page, encode_page, omit_excess
+
+pb = memory_service_pb2
+CONTENT_FIELDS = ("content", "description", "metadata", "procedural", "custom")
+
+
+class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def CreateMemory(self, request: pb.CreateMemoryRequest, context: Any) -> pb.CreateMemoryResponse:
+        draft = decode_draft(request.memory)
+        return await answer_once(
+            request,
+            pb.CreateMemoryResponse,
+            lambda memory: pb.CreateMemoryResponse(memory=encode_memory(memory)),
+            lambda call: memories.create_memory(self._services, call, request.store_id, draft),
+        )
+
+    async def BatchCreateMemories(
+        self, request: pb.BatchCreateMemoriesRequest, context: Any
+    ) -> pb.BatchCreateMemoriesResponse:
+        check_batch("memories", len(request.memories))
+        drafts = [decode_item(message, number) for number, message in enumerate(request.memories)]
+        return await answer_once(
+            request,
+            pb.BatchCreateMemoriesResponse,
+            encode_results,
+            lambda call: memories.batch_create_memories(
+                self._services, call, request.store_id, drafts, atomic=request.atomic
+            ),
+        )
+
+    async def GetMemory(self, request: pb.GetMemoryRequest, context: Any) -> pb.GetMemoryResponse:
+        memory = await memories.get_memory(
+            self._services,
+            read_call(),
+            request.store_id,
+            decode_selector(request),
+            include_deleted=request.include_deleted,
+        )
+        return pb.GetMemoryResponse(memory=encode_memory(memory))
+
+    async def ListMemories(self, request: pb.ListMemoriesRequest, context: Any) -> pb.ListMemoriesResponse:
+        call = read_call()
+        found = await memories.list_memories(
+            self._services,
+            call,
+            request.store_id,
+            decode_query(request, include_deleted=request.include_deleted),
+            decode_order(request),
+            decode_page(request, call.principal),
+        )
+        encode = encode_memory if request.view != paging_pb2.VIEW_BASIC else encode_basic
+        messages, token = encode_page(request, call.principal, found, encode)
+        return pb.ListMemoriesResponse(memories=messages, next_page_token=token)
+
+    async def UpdateMemory(self, request: pb.UpdateMemoryRequest, context: Any) -> pb.UpdateMemoryResponse:
+        memory_id = decode_id(request.memory.memory_id, "memory.memory_id")
+        changes = decode_changes(request.memory, request.update_mask.paths)
+        return await answer_once(
+            request,
+            pb.UpdateMemoryResponse,
+            lambda memory: pb.UpdateMemoryResponse(memory=encode_memory(memory)),
+            lambda call: memories.update_memory(
+                self._services,
+                call,
+                request.store_id,
+                memory_id,
+                changes,
+                expected_revision=decode_expected(request),
+            ),
+        )
+
+    async def PutMemory(self, request: pb.PutMemoryRequest, context: Any) -> pb.PutMemoryResponse:
+        fields = put_fields(request.memory, request.update_mask.paths)
+        draft = decode_draft(request.memory, content_required="content" in fields and not request.append)
+        if draft.key is None:
+            raise invalid_field("memory.key", "PutMemory writes by key: give one, or use CreateMemory")
+        return await answer_once(
+            request,
+            pb.PutMemoryResponse,
+            lambda put: pb.PutMemoryResponse(memory=encode_memory(put.memory), created=put.created),
+            lambda call: memories.put_memory(
+                self._services,
+                call,
+                request.store_id,
+                draft,
+                fields,
+                append=request.append,
+                expected_revision=decode_expected(request),
+            ),
+        )
+
+    async def DeleteMemory(self, request: pb.DeleteMemoryRequest, context: Any) -> pb.DeleteMemoryResponse:
+        memory_id = decode_id(request.memory_id, "memory_id")
+        return await answer_once(
+            request,
+            pb.DeleteMemoryResponse,
+            lambda nothing: pb.DeleteMemoryResponse(),
+            lambda call: memories.delete_memory(
+                self._services,
+                call,
+                request.store_id,
+                memory_id,
+                purge=request.purge,
+                expected_revision=decode_expected(request),
+            ),
+        )
+
+    async def SearchMemories(
+        self, request: pb.SearchMemoriesRequest, context: Any
+    ) -> pb.SearchMemoriesResponse:
+        result = await search.search_memories(
+            self._services,
+            read_call(),
+            request.store_id,
+            decode_query(request),
+            decode_options(request.options),
+            include_embedding=request.include_embedding,
+        )
+        encode = partial(encode_hit, pb.MemoryHit, "memory", encode_memory, explain=request.options.explain)
+        hits = [encode(hit) for hit in result.hits]
+        omit_excess([hit.memory for hit in hits], CONTENT_FIELDS)
+        return pb.SearchMemoriesResponse(hits=hits, report=encode_report(result))
+
+    async def ListMemoryRevisions(
+        self, request: pb.ListMemoryRevisionsRequest, context: Any
+    ) -> pb.ListMemoryRevisionsResponse:
+        call = read_call()
+        memory_id = decode_id(request.memory_id, "memory_id")
+        page = decode_page(request, call.principal)
+        found = await memories.list_memory_revisions(self._services, call, request.store_id, memory_id, page)
+        messages, token = encode_page(request, call.principal, found, encode_revision)
+        return pb.ListMemoryRevisionsResponse(revisions=messages, next_page_token=token)
+
+    async def GetMemoryRevision(
+        self, request: pb.GetMemoryRevisionRequest, context: Any
+    ) -> pb.GetMemoryRevisionResponse:
+        memory_id = decode_id(request.memory_id, "memory_id")
+        revision = await memories.get_memory_revision(
+            self._services, read_call(), request.store_id, memory_id, request.revision
+        )
+        return pb.GetMemoryRevisionResponse(revision=encode_revision(revision))
+
+
+def decode_item(message: memory_pb2.Memory, number: int) -> MemoryDraft | DomainError:
+    """An item that breaks a rule takes its error along; its neighbours go on."""
+    try:
+        return decode_draft(message, f"memories[{number}]")
+    except DomainError as error:
+        return error
+
+
+def encode_results(outcomes: list[Memory | DomainError]) -> pb.BatchCreateMemoriesResponse:
+    results = [
+        pb.MemoryResult(memory=encode_memory(outcome))
+        if isinstance(outcome, Memory)
+        else pb.MemoryResult(error=to_item_error(outcome))
+        for outcome in outcomes
+    ]
+    omit_excess([result.memory for result in results if result.HasField("memory")], CONTENT_FIELDS)
+    return pb.BatchCreateMemoriesResponse(results=results)
+
+
+def encode_basic(memory: Memory) -> memory_pb2.Memory:
+    message = encode_memory(memory)
+    message.ClearField("content")
+    return message
+
+
+def decode_selector(request: pb.GetMemoryRequest) -> str | MemoryKey:
+    match request.WhichOneof("selector"):
+        case "memory_id":
+            return decode_id(request.memory_id, "memory_id")
+        case "memory_key":
+            return decode_memory_key(request.memory_key)
+        case _:
+            raise invalid_field("selector", "say which memory: memory_id or memory_key")
+
+
+def decode_memory_key(message: pb.MemoryKey) -> MemoryKey:
+    kind = decode_kind(message.kind, "memory_key.kind")
+    if kind is None:
+        raise invalid_field("memory_key.kind", "kind is required")
+    details = (
+        decode_taxonomic(message.taxonomic, "memory_key.taxonomic") if message.HasField("taxonomic") else None
+    )
+    key = decode_key(kind, message.key, details, "memory_key.key")
+    if key is None:
+        raise invalid_field("memory_key.key", "key is required")
+    return MemoryKey(kind, key, message.custom_type, decode_scope_filter(message.scope, "memory_key.scope"))
+
+
+def decode_query(request: Any, *, include_deleted: bool = False) -> MemoryQuery:
+    """Of ListMemories and SearchMemories: they ask the same of a memory."""
+    return MemoryQuery(
+        scope=decode_scope_filter(request.scope),
+        visibility=decode_visibility(request.visibility),
+        kinds=decode_kinds(request.kinds),
+        custom_types=list(request.custom_types),
+        filter=decode_filter(request.filter, MEMORY_FIELDS) if request.HasField("filter") else None,
+        include_deleted=include_deleted,
+    )
+
+
+def decode_id(value: str, field: str) -> str:
+    return check_pattern(field, value, MEMORY_ID)
+
+
+def decode_expected(request: Any) -> int | None:
+    return request.expected_revision if request.HasField("expected_revision") else None

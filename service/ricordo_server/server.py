@@ -1,0 +1,147 @@
+"""The server's composition root: pool, embedder, interceptors in order, servicers, health, shutdown."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import grpc.aio
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from ricordo.v1 import memory_service_pb2, memory_service_pb2_grpc
+from ricordo_server.app.services import Services
+from ricordo_server.config import Settings
+from ricordo_server.db.checks import find_faults, find_model
+from ricordo_server.db.connection import Database, Pool, open_pool
+from ricordo_server.domain.limits import MAX_REQUEST_BYTES
+from ricordo_server.embedding import load_embedder
+from ricordo_server.embedding.tokens import GptTokenCounter
+from ricordo_server.rpc.authentication import authenticator
+from ricordo_server.rpc.interceptors import (
+    AccessLog,
+    Admission,
+    Authentication,
+    Deadline,
+    ErrorMapping,
+    Tracing,
+)
+from ricordo_server.rpc.memory_service import MemoryService
+
+log = logging.getLogger("ricordo.server")
+
+MEBIBYTE = 1024 * 1024
+
+
+class UnsafeToServe(Exception):  # noqa: N818 - a verdict
+    """The database, the role or the model is not as it must be; each fault says what to do."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+@dataclass(frozen=True)
+class RunningServer:
+    grpc: grpc.aio.Server
+    health: health.aio.HealthServicer
+    port: int
+
+
+@asynccontextmanager
+async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[Services]:
+    """Pools, embedder and token counter, verified.
+
+    Raises:
+        UnsafeToServe: with every fault found.
+    """
+    async with AsyncExitStack() as stack:
+        pool = await _pool(stack, settings.database_url, pool_size, settings)
+        if faults := await find_faults(pool):
+            raise UnsafeToServe(faults)
+        embedder = load_embedder(settings.embedding)
+        stack.push_async_callback(embedder.aclose)
+        model = await find_model(pool, embedder.name)
+        if model is None or model.dimension != embedder.dimension:
+            known = f"with dimension {model.dimension}, not {embedder.dimension}" if model else "not at all"
+            fault = f"the embedding model {embedder.name} is registered {known}: run `ricordo migrate`"
+            raise UnsafeToServe([fault])
+        operator_pool = (
+            await _pool(stack, settings.operator_url, 2, settings) if settings.operator_url else None
+        )
+        yield Services(
+            Database(pool, model), operator_pool, embedder, GptTokenCounter(), settings.embed_timeout
+        )
+
+
+async def _pool(stack: AsyncExitStack, url: str, size: int, settings: Settings) -> Pool:
+    pool = await open_pool(url, size=size, prepare=not settings.transaction_pooler)
+    stack.push_async_callback(pool.close)
+    return pool
+
+
+@asynccontextmanager
+async def serving(
+    settings: Settings, services: Services, *, reuse_port: bool = False
+) -> AsyncIterator[RunningServer]:
+    """A server that answers on `port`; stops gently when the block is left."""
+    server = grpc.aio.server(
+        # Outermost first.
+        interceptors=[
+            Admission(settings.max_concurrent_calls),
+            Tracing(),
+            AccessLog(),
+            ErrorMapping(),
+            Authentication(authenticator(settings.development_project)),
+            Deadline(settings.max_call_seconds),
+        ],
+        options=[
+            ("grpc.so_reuseport", int(reuse_port)),
+            ("grpc.max_receive_message_length", MAX_REQUEST_BYTES),
+            ("grpc.keepalive_permit_without_calls", 0),
+            ("grpc.http2.min_ping_interval_without_data_ms", 20_000),
+            # Minutes with jitter of its own, so that clients spread over processes again.
+            ("grpc.max_connection_age_ms", 15 * 60_000),
+            ("grpc.max_connection_age_grace_ms", int(settings.max_call_seconds * 1000)),
+        ],
+    )
+    health_servicer = health.aio.HealthServicer()
+    names = add_servicers(server, services)
+    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    port = server.add_insecure_port(f"{settings.host}:{settings.port}")
+    await server.start()
+    for name in ("", *names):
+        await health_servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
+    if settings.development_project:
+        log.warning("development principal: anyone on this machine may read and write every project")
+    try:
+        yield RunningServer(server, health_servicer, port)
+    finally:
+        await health_servicer.enter_graceful_shutdown()
+        await asyncio.sleep(settings.shutdown_delay)
+        await server.stop(settings.shutdown_grace)
+
+
+def add_servicers(server: grpc.aio.Server, services: Services) -> list[str]:
+    """Registers every service and answers their full names."""
+    memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(MemoryService(services), server)
+    files = [memory_service_pb2]
+    return [service.full_name for file in files for service in file.DESCRIPTOR.services_by_name.values()]
+
+
+async def serve(settings: Settings, *, reuse_port: bool = False, announce: bool = True) -> None:
+    """Serves until SIGTERM or SIGINT."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    async with (
+        open_services(settings, pool_size=max(1, settings.pool_size // settings.processes)) as services,
+        serving(settings, services, reuse_port=reuse_port) as running,
+    ):
+        if announce:
+            log.info("ready", extra={"port": running.port})
+        await stopped.wait()

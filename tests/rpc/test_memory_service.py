@@ -1,0 +1,77 @@
+"""MemoryService over a real server, as a generated client sees it."""
+
+import grpc
+import grpc.aio
+import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from ricordo.v1 import memory_pb2 as m
+from ricordo.v1 import memory_service_pb2 as pb
+from ricordo.v1 import memory_service_pb2_grpc, scope_pb2, search_pb2
+
+
+@pytest.fixture
+def memories(channel: grpc.aio.Channel):
+    return memory_service_pb2_grpc.MemoryServiceStub(channel)
+
+
+def fact(content: str, **fields: object) -> m.Memory:
+    return m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=content, **fields)
+
+
+async def test_a_memory_comes_back_as_it_was_written(memories):
+    scope = scope_pb2.Scope(user_id="ann", labels={"team": "blue"})
+    created = (
+        await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact("Ann likes tea", scope=scope)))
+    ).memory
+    read = (await memories.GetMemory(pb.GetMemoryRequest(memory_id=created.memory_id))).memory
+    assert read == created
+    assert (read.content, read.revision, read.has_embedding) == ("Ann likes tea", 1, True)
+    assert read.scope == scope
+
+
+async def test_search_finds_by_words_and_by_meaning(memories):
+    for content in ("Ann likes green tea", "Bob drives a red car"):
+        await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact(content)))
+    for mode in (search_pb2.SEARCH_MODE_TEXT, search_pb2.SEARCH_MODE_SEMANTIC, search_pb2.SEARCH_MODE_HYBRID):
+        options = search_pb2.SearchOptions(query="green tea", mode=mode, explain=True)
+        answer = await memories.SearchMemories(pb.SearchMemoriesRequest(options=options))
+        assert answer.hits[0].memory.content == "Ann likes green tea"
+        assert answer.report.effective_mode == mode
+
+
+async def test_update_writes_a_revision(memories):
+    created = (await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact("old", title="t")))).memory
+    change = m.Memory(memory_id=created.memory_id, content="new")
+    updated = (
+        await memories.UpdateMemory(
+            pb.UpdateMemoryRequest(
+                memory=change, update_mask=FieldMask(paths=["content"]), expected_revision=1
+            )
+        )
+    ).memory
+    assert (updated.content, updated.title, updated.revision, updated.has_embedding) == ("new", "t", 2, True)
+    listed = await memories.ListMemoryRevisions(pb.ListMemoryRevisionsRequest(memory_id=created.memory_id))
+    assert [revision.memory.content for revision in listed.revisions] == ["new", "old"]
+
+
+async def test_put_creates_then_replaces_then_appends(memories):
+    def put(content: str, **fields: object) -> pb.PutMemoryRequest:
+        return pb.PutMemoryRequest(memory=fact(content, key="tea"), **fields)
+
+    assert (await memories.PutMemory(put("green"))).created
+    replaced = await memories.PutMemory(put("black"))
+    assert (replaced.created, replaced.memory.content) == (False, "black")
+    appended = await memories.PutMemory(put("white", append=True))
+    assert appended.memory.content == "black\nwhite"
+    again = await memories.PutMemory(put("white", append=True))
+    assert (again.memory.content, again.memory.revision) == ("black\nwhite", appended.memory.revision)
+
+
+async def test_a_repeated_request_id_gets_the_first_answer(memories):
+    request = pb.CreateMemoryRequest(memory=fact("once"), request_id="r1")
+    first = await memories.CreateMemory(request)
+    assert await memories.CreateMemory(request) == first
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact("other"), request_id="r1"))
+    assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
