@@ -109,7 +109,7 @@ class _LeftOutCauseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LeftOutC
     LEFT_OUT_CAUSE_UNSPECIFIED: _LeftOutCause.ValueType  # 0
     """Not used."""
     LEFT_OUT_CAUSE_DUPLICATE: _LeftOutCause.ValueType  # 1
-    """It says nearly the same as a better-ranked one."""
+    """It says nearly the same as a better-ranked one, in no telling word of its own."""
     LEFT_OUT_CAUSE_BUDGET: _LeftOutCause.ValueType  # 2
     """It did not fit the budget."""
 
@@ -119,7 +119,7 @@ class LeftOutCause(_LeftOutCause, metaclass=_LeftOutCauseEnumTypeWrapper):
 LEFT_OUT_CAUSE_UNSPECIFIED: LeftOutCause.ValueType  # 0
 """Not used."""
 LEFT_OUT_CAUSE_DUPLICATE: LeftOutCause.ValueType  # 1
-"""It says nearly the same as a better-ranked one."""
+"""It says nearly the same as a better-ranked one, in no telling word of its own."""
 LEFT_OUT_CAUSE_BUDGET: LeftOutCause.ValueType  # 2
 """It did not fit the budget."""
 Global___LeftOutCause: _TypeAlias = LeftOutCause  # noqa: Y015
@@ -144,7 +144,9 @@ class BuildContextRequest(_message.Message):
     visibility: _scope_pb2.Visibility.ValueType
     """Which visibility of memories. Turns are private."""
     max_tokens: _builtins.int
-    """The gross budget in tokens, above 0; 500 are kept for formatting, so 500 or less leaves nothing. Default 4,000."""
+    """The gross budget in tokens, 1 to 200,000; 500 of it are kept for what the caller puts around the context, so 500
+    or less leaves nothing. Default 4,000.
+    """
     format: Global___ContextFormat.ValueType
     """How to render."""
     include_memories: _builtins.bool
@@ -290,7 +292,7 @@ class BuildContextResponse(_message.Message):
     tokenizer: _builtins.str
     """The tokenizer that counted."""
     ranking_strategy: _builtins.str
-    """How the sources were ranked together ("fused_score")."""
+    """How the sources were ranked together: "reciprocal_rank", 1 / (60 + rank in the own source)."""
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContextMessage]:
         """The rendered context in OPENAI format."""
