@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ricordo_server.domain.filter import Filter
-from ricordo_server.domain.limits import DEFAULT_CONTEXT_TOP_K
+from ricordo_server.domain.limits import DEFAULT_CONTEXT_TOKENS, DEFAULT_CONTEXT_TOP_K
 from ricordo_server.domain.memory import Memory
+from ricordo_server.domain.scope import EVERY_SCOPE, ScopeFilter, Visibility
 from ricordo_server.domain.search import SearchMode
 from ricordo_server.domain.session import Turn
 
@@ -45,6 +46,18 @@ class SourceSpec:
     top_k: int = DEFAULT_CONTEXT_TOP_K
     filter: Filter | None = None
     custom_types: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class ContextRequest:
+    """What a context is asked for; `max_tokens` is the gross budget."""
+
+    query: str
+    sources: Sequence[SourceSpec]
+    scope: ScopeFilter = EVERY_SCOPE
+    visibility: Visibility | None = None
+    max_tokens: int = DEFAULT_CONTEXT_TOKENS
+    format: ContextFormat = ContextFormat.MARKDOWN
 
 
 @dataclass(frozen=True)

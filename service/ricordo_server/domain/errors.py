@@ -43,6 +43,19 @@ class Reason(StrEnum):
     INTERNAL = auto()
 
 
+# The same call may succeed later, without a change.
+RETRYABLE = frozenset(
+    {
+        Reason.EMBEDDER_UNAVAILABLE,
+        Reason.ALL_SOURCES_FAILED,
+        Reason.DATABASE_UNAVAILABLE,
+        Reason.TOO_MANY_REQUESTS,
+        Reason.DEADLINE_EXCEEDED,
+        Reason.WRITE_CONFLICT,
+    }
+)
+
+
 @dataclass(eq=False)  # not frozen: an exception gets its traceback while it is raised
 class DomainError(Exception):
     """A refusal with a reason, the field at fault (a path as in the request) and advice in the message."""

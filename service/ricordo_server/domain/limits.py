@@ -48,5 +48,7 @@ MAX_ORDER_KEYS = 4
 
 DEFAULT_CONTEXT_TOP_K = 20
 DEFAULT_CONTEXT_TOKENS = 4_000
-# Kept for headings and tags of the rendering.
+# A budget beyond would not fit an answer of 4 MiB, at up to 16 characters a token.
+MAX_CONTEXT_TOKENS = 200_000
+# Kept for what the caller puts around the context.
 CONTEXT_RESERVE_TOKENS = 500

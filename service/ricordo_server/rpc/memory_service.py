@@ -29,7 +29,6 @@ from ricordo_server.rpc.errors import to_item_error
 from ricordo_server.rpc.pages import decode_order, decode_page, encode_page, omit_excess
 
 pb = memory_service_pb2
-CONTENT_FIELDS = ("content", "description", "metadata", "procedural", "custom")
 
 
 class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
@@ -149,7 +148,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
         )
         encode = partial(encode_hit, pb.MemoryHit, "memory", encode_memory, explain=request.options.explain)
         hits = [encode(hit) for hit in result.hits]
-        omit_excess([hit.memory for hit in hits], CONTENT_FIELDS)
+        omit_excess([hit.memory for hit in hits])
         return pb.SearchMemoriesResponse(hits=hits, report=encode_report(result))
 
     async def ListMemoryRevisions(
@@ -187,7 +186,7 @@ def encode_results(outcomes: list[Memory | DomainError]) -> pb.BatchCreateMemori
         else pb.MemoryResult(error=to_item_error(outcome))
         for outcome in outcomes
     ]
-    omit_excess([result.memory for result in results if result.HasField("memory")], CONTENT_FIELDS)
+    omit_excess([result.memory for result in results if result.HasField("memory")])
     return pb.BatchCreateMemoriesResponse(results=results)
 
 

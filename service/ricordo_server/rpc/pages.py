@@ -42,14 +42,20 @@ def encode_page(
     return messages, encode_page_token(request, principal, page.positions[len(messages) - 1])
 
 
-def omit_excess(messages: Sequence[Any], content_fields: Sequence[str]) -> None:
-    """Empties the content of what goes past 3 MiB: never fewer hits, but hits without content."""
-    size = 0
+# What makes a memory or a turn large.
+CONTENT_FIELDS = ("content", "description", "metadata", "procedural", "custom", "tool_calls", "data_json")
+
+
+def omit_excess(messages: Sequence[Any], *, used: int = 0) -> None:
+    """Empties the content of what goes past 3 MiB: never fewer hits, but hits without content.
+
+    `used` is what else of the answer counts, in bytes.
+    """
+    size = used
     for message in messages:
-        own = message.ByteSize()
-        if size + own > MAX_ANSWER_BYTES:
-            for name in content_fields:
-                message.ClearField(name)
+        if size + message.ByteSize() > MAX_ANSWER_BYTES:
+            for name in CONTENT_FIELDS:
+                if name in message.DESCRIPTOR.fields_by_name:
+                    message.ClearField(name)
             message.content_omitted = True
-            own = message.ByteSize()
-        size += own
+        size += message.ByteSize()

@@ -1,0 +1,163 @@
+"""Context: several searches, one order, one budget, one text."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ricordo_server.app.embeddings import embed_query
+from ricordo_server.app.permissions import check_may_read_as
+from ricordo_server.app.search import Prepared, search
+from ricordo_server.app.services import Services
+from ricordo_server.app.transactions import in_store
+from ricordo_server.db import memories as memories_db
+from ricordo_server.db import turns as turns_db
+from ricordo_server.domain.budget import select
+from ricordo_server.domain.call import Call
+from ricordo_server.domain.context import (
+    BuiltContext,
+    Chunk,
+    ContextRequest,
+    ContextSource,
+    SourceOutcome,
+    SourceSpec,
+)
+from ricordo_server.domain.errors import RETRYABLE, DomainError, Reason
+from ricordo_server.domain.memory import MemoryKind, MemoryQuery
+from ricordo_server.domain.ports import Vector
+from ricordo_server.domain.ranking import RANKING_STRATEGY, AnyHit, rank_together
+from ricordo_server.domain.search import SearchMode, SearchOptions, SearchResult
+from ricordo_server.domain.session import TurnQuery
+
+
+@dataclass(frozen=True)
+class QueryVector:
+    """The query embedded once for all sources, or why it could not be."""
+
+    vector: Vector | None = None
+    error: DomainError | None = None
+
+
+async def build_context(
+    services: Services, call: Call, store_id: str, request: ContextRequest
+) -> BuiltContext:
+    """One block of context.
+
+    Raises:
+        DomainError: ALL_SOURCES_FAILED; or the one error that all sources share, when asking again is no use.
+    """
+    check_may_read_as(call.principal, request.scope)
+    started = time.monotonic()
+    query_vector = await _embed(services, call, request)
+    embedded = time.monotonic()
+    found, outcomes = await _retrieve(services, call, store_id, request, query_vector)
+    retrieved = time.monotonic()
+    ranked = rank_together(found)
+    ordered = time.monotonic()
+    selection = await asyncio.to_thread(
+        select, ranked, request.format, max_tokens=request.max_tokens, count=services.tokens.count
+    )
+    return BuiltContext(
+        rendering=selection.rendering,
+        chunks=selection.chunks,
+        token_count=selection.token_count,
+        tokenizer=services.tokens.name,
+        ranking_strategy=RANKING_STRATEGY,
+        outcomes=outcomes,
+        left_out=selection.left_out,
+        source_counts=_counts(request.sources, selection.chunks),
+        timings={
+            "embed": embedded - started,
+            "retrieve": retrieved - embedded,
+            "rank": ordered - retrieved,
+            "render": time.monotonic() - ordered,
+        },
+    )
+
+
+async def _embed(services: Services, call: Call, request: ContextRequest) -> QueryVector:
+    if all(spec.mode is SearchMode.TEXT for spec in request.sources):
+        return QueryVector()
+    try:
+        return QueryVector(await embed_query(services, call, request.query))
+    except DomainError as error:
+        return QueryVector(error=error)
+
+
+async def _retrieve(
+    services: Services, call: Call, store_id: str, request: ContextRequest, query_vector: QueryVector
+) -> tuple[Mapping[ContextSource, Sequence[AnyHit]], list[SourceOutcome]]:
+    """Each source in a transaction of its own: a failing one leaves the others as they are."""
+    found: dict[ContextSource, Sequence[AnyHit]] = {}
+    outcomes: list[SourceOutcome] = []
+    errors: list[DomainError] = []
+    for spec in request.sources:
+        try:
+            result = await _search_source(services, call, store_id, request, spec, query_vector)
+        except DomainError as error:
+            errors.append(error)
+            outcomes.append(_failed(spec, error))
+            continue
+        found[spec.source] = result.hits
+        outcomes.append(SourceOutcome(spec.source, spec.mode, result.effective_mode, len(result.hits)))
+    if not found:
+        raise _all_failed(errors)
+    return found, outcomes
+
+
+def _failed(spec: SourceSpec, error: DomainError) -> SourceOutcome:
+    return SourceOutcome(
+        spec.source, spec.mode, None, error=str(error), retryable=error.reason in RETRYABLE
+    )
+
+
+def _all_failed(errors: Sequence[DomainError]) -> DomainError:
+    """A store that is not there is no outage: what no repeat can mend is said as it is."""
+    first = errors[0]
+    if first.reason not in RETRYABLE and all(error.reason is first.reason for error in errors):
+        return first
+    causes = "; ".join(dict.fromkeys(error.message for error in errors))
+    return DomainError(Reason.ALL_SOURCES_FAILED, f"every source failed: {causes}")
+
+
+async def _search_source(
+    services: Services,
+    call: Call,
+    store_id: str,
+    request: ContextRequest,
+    spec: SourceSpec,
+    query_vector: QueryVector,
+) -> SearchResult[AnyHit]:
+    prepared = _prepare(request, spec, query_vector)
+    async with in_store(services.database, call, store_id) as connection:
+        if spec.source is ContextSource.TURNS:
+            turns = turns_db.searched(TurnQuery(request.scope, spec.filter))
+            return await search(connection, turns, prepared, turns_db.get_turns, include_embedding=True)
+        memories = memories_db.searched(_memory_query(request, spec))
+        return await search(connection, memories, prepared, memories_db.get_memories, include_embedding=True)
+
+
+def _prepare(request: ContextRequest, spec: SourceSpec, query_vector: QueryVector) -> Prepared:
+    options = SearchOptions(request.query, mode=spec.mode, top_k=spec.top_k)
+    if query_vector.error is None or spec.mode is SearchMode.TEXT:
+        return Prepared(options, spec.mode, query_vector.vector)
+    if spec.mode is SearchMode.SEMANTIC:
+        raise query_vector.error
+    return Prepared(options, SearchMode.TEXT, None, query_vector.error.message)
+
+
+def _memory_query(request: ContextRequest, spec: SourceSpec) -> MemoryQuery:
+    return MemoryQuery(
+        scope=request.scope,
+        visibility=request.visibility,
+        kinds=[MemoryKind(spec.source)],
+        custom_types=spec.custom_types,
+        filter=spec.filter,
+    )
+
+
+def _counts(sources: Sequence[SourceSpec], chunks: Sequence[Chunk]) -> dict[ContextSource, int]:
+    counts = {spec.source: 0 for spec in sources}
+    for chunk in chunks:
+        counts[chunk.source] += 1
+    return counts

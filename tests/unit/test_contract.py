@@ -1,0 +1,76 @@
+"""Rules of the contract that no linter knows."""
+
+import keyword
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from google.protobuf.descriptor import Descriptor, FileDescriptor
+
+from ricordo.v1 import error_reason_pb2
+from ricordo_server.domain.errors import Reason
+from ricordo_server.rpc.errors import CODE_BY_REASON
+
+PROTOS = Path(__file__).parents[2] / "proto" / "ricordo" / "v1"
+
+OTHER_KEYWORDS = set(
+    # Go, Java, TypeScript, Rust and C#, where they differ from Python's.
+    "break case chan const continue default defer else fallthrough for func go goto if interface map package range "
+    "return select struct switch type var abstract boolean byte catch char double do enum extends final finally float "
+    "implements instanceof int long native new private protected public short static super synchronized this throw "
+    "throws transient void volatile let function typeof fn impl loop match mod move mut pub ref self trait unsafe use "
+    "where crate extern base bool checked decimal delegate event explicit fixed foreach implicit internal is lock "
+    "namespace object operator out override params readonly sbyte sealed sizeof stackalloc string uint ulong unchecked "
+    "unsafe ushort using virtual".split()
+)
+MUTATING = ("Create", "BatchCreate", "Update", "Put", "Delete", "Record", "BatchRecord")
+
+
+def files() -> list[FileDescriptor]:
+    return [import_module(f"ricordo.v1.{path.stem}_pb2").DESCRIPTOR for path in sorted(PROTOS.glob("*.proto"))]
+
+
+def messages(parents: list[Descriptor]) -> list[Descriptor]:
+    return [message for parent in parents for message in (parent, *messages(list(parent.nested_types)))]
+
+
+def all_messages() -> list[Descriptor]:
+    return messages([message for file in files() for message in file.message_types_by_name.values()])
+
+
+def methods() -> list:
+    services = [service for file in files() for service in file.services_by_name.values()]
+    return [method for service in services for method in service.methods]
+
+
+def test_no_field_is_a_keyword_of_a_client_language():
+    names = {field.name for message in all_messages() for field in message.fields}
+    assert not {name for name in names if keyword.iskeyword(name) or name in OTHER_KEYWORDS}
+
+
+def test_no_request_names_its_tenant():
+    requests = [method.input_type for method in methods() if method.containing_service.name != "AdminService"]
+    assert not [request.full_name for request in requests if "project_id" in request.fields_by_name]
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda method: method.full_name)
+def test_every_rpc_has_its_own_envelopes_and_every_mutation_a_request_id(method):
+    assert method.input_type.name == f"{method.name}Request"
+    assert method.output_type.name == f"{method.name}Response"
+    assert ("request_id" in method.input_type.fields_by_name) == method.name.startswith(MUTATING)
+
+
+def test_the_domain_knows_each_reason_of_the_contract_and_rpc_its_code():
+    names = {name.removeprefix("ERROR_REASON_") for name in error_reason_pb2.ErrorReason.keys()}  # noqa: SIM118
+    assert names - {"UNSPECIFIED"} == set(Reason) == set(CODE_BY_REASON)
+
+
+def test_the_comment_of_each_reason_names_its_status_code():
+    lines = (PROTOS / "error_reason.proto").read_text().splitlines()
+    for reason, code in CODE_BY_REASON.items():
+        position = next(i for i, line in enumerate(lines) if f"ERROR_REASON_{reason} =" in line)
+        comment = []
+        while lines[position - 1].strip().startswith("//"):
+            position -= 1
+            comment.insert(0, lines[position])
+        assert code.name in " ".join(comment), reason
