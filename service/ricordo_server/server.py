@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -132,16 +132,29 @@ def add_servicers(server: grpc.aio.Server, services: Services) -> list[str]:
     return [service.full_name for file in files for service in file.DESCRIPTOR.services_by_name.values()]
 
 
-async def serve(settings: Settings, *, reuse_port: bool = False, announce: bool = True) -> None:
-    """Serves until SIGTERM or SIGINT."""
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+@asynccontextmanager
+async def running_server(settings: Settings, *, reuse_port: bool = False) -> AsyncIterator[RunningServer]:
+    """All that one process serves with, its share of the pool included."""
+    pool_size = max(1, settings.pool_size // settings.processes)
     async with (
-        open_services(settings, pool_size=max(1, settings.pool_size // settings.processes)) as services,
+        open_services(settings, pool_size=pool_size) as services,
         serving(settings, services, reuse_port=reuse_port) as running,
     ):
-        if announce:
-            log.info("ready", extra={"port": running.port})
+        log.info("ready", extra={"port": running.port})
+        yield running
+
+
+def stop_signals() -> asyncio.Event:
+    """Set by the first SIGTERM or SIGINT."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    return stopped
+
+
+async def serve(settings: Settings, *, on_ready: Callable[[int], None]) -> None:
+    """Serves until SIGTERM or SIGINT; `on_ready` is told the port."""
+    stopped = stop_signals()
+    async with running_server(settings) as running:
+        on_ready(running.port)
         await stopped.wait()

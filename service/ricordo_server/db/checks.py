@@ -1,6 +1,8 @@
 """What must hold before the server serves: each finding says what is wrong and what to do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 from ricordo_server.db.connection import Pool
 from ricordo_server.db.migrations import APP_ROLE, TEXT_ROLE
@@ -15,12 +17,28 @@ NEWEST_TESTED = 18
 
 async def find_faults(pool: Pool) -> list[str]:
     """Why this database, as this role, would not keep tenants apart; empty when it would."""
+    return list(chain.from_iterable((await inspect_walls(pool)).values()))
+
+
+async def inspect_walls(pool: Pool) -> dict[str, list[str]]:
+    """The faults of each part that keeps tenants apart: `schema`, `role`, `versions`, `row-level security`."""
     async with pool.connection() as connection:
         cursor = await connection.execute(load_sql("server_facts"), {"text_role": TEXT_ROLE})
         facts = await cursor.fetchone()
         if facts is None or not facts["migrated"]:
-            return ["the schema `ricordo` is missing: run `ricordo migrate`"]
+            return {"schema": ["the schema `ricordo` is missing: run `ricordo migrate`"]}
         unprotected = await (await connection.execute(load_sql("unprotected_tables"))).fetchall()
+    return {
+        "schema": [],
+        "role": _role_faults(facts),
+        "versions": _version_faults(facts),
+        "row-level security": [
+            f"table {row['name']} {row['fault']}: run `ricordo migrate`" for row in unprotected
+        ],
+    }
+
+
+def _role_faults(facts: Mapping[str, Any]) -> list[str]:
     faults = [
         (facts["user"] != APP_ROLE, f"the server connects as {facts['user']}: connect as {APP_ROLE}"),
         (facts["superuser"], "its role is superuser, which no policy stops: ALTER ROLE ... NOSUPERUSER"),
@@ -30,15 +48,19 @@ async def find_faults(pool: Pool) -> list[str]:
             facts["inherits_text"],
             f"its role inherits {TEXT_ROLE}: ALTER ROLE {APP_ROLE} NOINHERIT, and grant again",
         ),
+    ]
+    return [text for is_fault, text in faults if is_fault]
+
+
+def _version_faults(facts: Mapping[str, Any]) -> list[str]:
+    faults = [
         (
             not _is_safe(facts["version"]),
             f"PostgreSQL {facts['version']} lacks security fixes: update its minor release",
         ),
         (_older(facts["vector"], (0, 8)), f"pgvector {facts['vector']} is too old: 0.8 or later"),
     ]
-    return [text for is_fault, text in faults if is_fault] + [
-        f"table {row['name']} {row['fault']}: run `ricordo migrate`" for row in unprotected
-    ]
+    return [text for is_fault, text in faults if is_fault]
 
 
 def _is_safe(version: int) -> bool:

@@ -1,7 +1,6 @@
 """What every call passes, outermost first: `server.py` holds the list."""
 
 import asyncio
-import json
 import logging
 import time
 from abc import abstractmethod
@@ -114,7 +113,7 @@ class Tracing(Around):
 
 
 class AccessLog(Around):
-    """One JSON line a call: no content, no ids of people."""
+    """One record a call: no content, no ids of people."""
 
     def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
         async def logged(request: Any, context: Any) -> Any:
@@ -132,7 +131,7 @@ class AccessLog(Around):
                     "seconds": round(time.monotonic() - start, 6),
                     "trace_id": current_trace_id.get(),
                 }
-                access_log.info(json.dumps(line))
+                access_log.info("call", extra=line)
 
         return logged
 
