@@ -16,8 +16,10 @@ the generated messages for those who need them.
 from ricordo import errors, filters, models
 from ricordo._async.client import AsyncClient
 from ricordo._async.memory import AsyncMemory
+from ricordo._async.pager import AsyncPager
 from ricordo._sync.client import Client
 from ricordo._sync.memory import Memory
+from ricordo._sync.pager import Pager
 from ricordo.errors import RicordoError
 from ricordo.identity import ambient_context
 from ricordo.models import MemoryRequestContext, SourceSpec
@@ -25,9 +27,11 @@ from ricordo.models import MemoryRequestContext, SourceSpec
 __all__ = [
     "AsyncClient",
     "AsyncMemory",
+    "AsyncPager",
     "Client",
     "Memory",
     "MemoryRequestContext",
+    "Pager",
     "RicordoError",
     "SourceSpec",
     "ambient_context",

@@ -3,7 +3,7 @@
 import os
 from copy import copy
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from ricordo import identity
 from ricordo._async.client import AsyncClient
@@ -12,6 +12,8 @@ from ricordo._convert import enums
 from ricordo._settings import DEFAULT_TARGET
 from ricordo.errors import MemoryClientError
 from ricordo.models import MemoryRequestContext, Visibility
+
+Default = TypeVar("Default", str, None)
 
 
 class AsyncHandle:
@@ -42,9 +44,9 @@ class AsyncHandle:
             raise MemoryClientError("give target and token, or a client that has them")
         self._owns_client = client is None
         self._client = client or AsyncClient(
-            _setting(target, "RICORDO_TARGET") or DEFAULT_TARGET, token=_setting(token, "RICORDO_TOKEN")
+            _setting(target, "RICORDO_TARGET", DEFAULT_TARGET), token=_setting(token, "RICORDO_TOKEN", None)
         )
-        self._guard = AsyncProjectGuard(self._client, identity.first_given(project_id))
+        self._guard = AsyncProjectGuard(self._client, project_id or "")
         self._store = store
         self._bound = identity.NOBODY
 
@@ -93,6 +95,6 @@ class AsyncHandle:
         )
 
 
-def _setting(given: str | None, variable: str) -> str | None:
-    """What was given, blank or not; else what the environment gives, unless blank."""
-    return given if given is not None else identity.first_given(os.environ.get(variable))
+def _setting(given: str | None, variable: str, default: Default) -> str | Default:
+    """What was given, blank or not; else what the environment gives, unless blank; else the default."""
+    return given if given is not None else identity.first_given(os.environ.get(variable)) or default

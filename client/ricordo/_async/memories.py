@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from ricordo import models
 from ricordo._async.channel import AsyncConnection
-from ricordo._async.pager import AsyncPager, Page
+from ricordo._async.pager import AsyncPager
 from ricordo._async.revisions import AsyncRevisions
 from ricordo._convert import memory_requests as requests
 from ricordo._convert.memories import decode_memory, decode_results
@@ -184,10 +184,10 @@ class AsyncMemories:
             store=store,
         )
 
-        async def fetch(token: str) -> Page[models.Memory]:
+        async def fetch(token: str) -> models.Page[models.Memory]:
             asked = at_page(request, token)
             reply = await self._connection.call(lambda stubs: stubs.memories.ListMemories, asked, timeout)
-            return Page(tuple(map(decode_memory, reply.memories)), reply.next_page_token)
+            return models.Page(tuple(map(decode_memory, reply.memories)), reply.next_page_token)
 
         return AsyncPager(fetch, page_token)
 

@@ -1,18 +1,11 @@
 """Lists that fetch their pages when they are needed."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-Item = TypeVar("Item")
+from ricordo.models import Page
 
-
-@dataclass(frozen=True)
-class Page(Generic[Item]):
-    """One page of a list; `next_page_token` is empty on the last, and continues the list later."""
-
-    items: tuple[Item, ...]
-    next_page_token: str
+Item = TypeVar("Item", covariant=True)
 
 
 class AsyncPager(Generic[Item]):

@@ -2,7 +2,7 @@
 
 from ricordo import models
 from ricordo._async.channel import AsyncConnection
-from ricordo._async.pager import AsyncPager, Page
+from ricordo._async.pager import AsyncPager
 from ricordo._convert import projects as requests
 from ricordo._convert.paging import at_page
 from ricordo._convert.projects import decode_organization, decode_project, decode_who_am_i
@@ -99,9 +99,9 @@ class AsyncAdmin:
         """
         request = requests.list_projects_request(organization_id=organization_id, page_size=page_size)
 
-        async def fetch(token: str) -> Page[models.Project]:
+        async def fetch(token: str) -> models.Page[models.Project]:
             asked = at_page(request, token)
             reply = await self._connection.call(lambda stubs: stubs.admin.ListProjects, asked, timeout)
-            return Page(tuple(map(decode_project, reply.projects)), reply.next_page_token)
+            return models.Page(tuple(map(decode_project, reply.projects)), reply.next_page_token)
 
         return AsyncPager(fetch, page_token)

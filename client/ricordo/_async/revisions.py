@@ -2,7 +2,7 @@
 
 from ricordo import models
 from ricordo._async.channel import AsyncConnection
-from ricordo._async.pager import AsyncPager, Page
+from ricordo._async.pager import AsyncPager
 from ricordo._convert import memory_requests as requests
 from ricordo._convert.memories import decode_revision
 from ricordo._convert.paging import at_page
@@ -34,12 +34,12 @@ class AsyncRevisions:
         """
         request = requests.list_revisions_request(memory_id, page_size=page_size, store=store)
 
-        async def fetch(token: str) -> Page[models.MemoryRevision]:
+        async def fetch(token: str) -> models.Page[models.MemoryRevision]:
             asked = at_page(request, token)
             reply = await self._connection.call(
                 lambda stubs: stubs.memories.ListMemoryRevisions, asked, timeout
             )
-            return Page(tuple(map(decode_revision, reply.revisions)), reply.next_page_token)
+            return models.Page(tuple(map(decode_revision, reply.revisions)), reply.next_page_token)
 
         return AsyncPager(fetch, page_token)
 

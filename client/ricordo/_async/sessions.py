@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ricordo import models
 from ricordo._async.channel import AsyncConnection
-from ricordo._async.pager import AsyncPager, Page
+from ricordo._async.pager import AsyncPager
 from ricordo._convert import session_requests as requests
 from ricordo._convert.paging import at_page
 from ricordo._convert.searches import decode_turn_hits, encode_options
@@ -92,10 +92,10 @@ class AsyncSessions:
             scope=scope, filters=filters, order_by=order_by, page_size=page_size, store=store
         )
 
-        async def fetch(token: str) -> Page[models.Session]:
+        async def fetch(token: str) -> models.Page[models.Session]:
             asked = at_page(request, token)
             reply = await self._connection.call(lambda stubs: stubs.sessions.ListSessions, asked, timeout)
-            return Page(tuple(map(decode_session, reply.sessions)), reply.next_page_token)
+            return models.Page(tuple(map(decode_session, reply.sessions)), reply.next_page_token)
 
         return AsyncPager(fetch, page_token)
 
@@ -203,10 +203,10 @@ class AsyncSessions:
             scope=scope, filters=filters, order_by=order_by, view=view, page_size=page_size, store=store
         )
 
-        async def fetch(token: str) -> Page[models.Turn]:
+        async def fetch(token: str) -> models.Page[models.Turn]:
             asked = at_page(request, token)
             reply = await self._connection.call(lambda stubs: stubs.sessions.ListTurns, asked, timeout)
-            return Page(tuple(map(decode_turn, reply.turns)), reply.next_page_token)
+            return models.Page(tuple(map(decode_turn, reply.turns)), reply.next_page_token)
 
         return AsyncPager(fetch, page_token)
 

@@ -2,7 +2,7 @@
 
 from ricordo import models
 from ricordo._async.channel import AsyncConnection
-from ricordo._async.pager import AsyncPager, Page
+from ricordo._async.pager import AsyncPager
 from ricordo._convert import projects as requests
 from ricordo._convert.paging import at_page
 from ricordo._convert.projects import decode_store
@@ -73,10 +73,10 @@ class AsyncStores:
         """
         request = requests.list_stores_request(order_by=order_by, page_size=page_size)
 
-        async def fetch(token: str) -> Page[models.Store]:
+        async def fetch(token: str) -> models.Page[models.Store]:
             asked = at_page(request, token)
             reply = await self._connection.call(lambda stubs: stubs.stores.ListStores, asked, timeout)
-            return Page(tuple(map(decode_store, reply.stores)), reply.next_page_token)
+            return models.Page(tuple(map(decode_store, reply.stores)), reply.next_page_token)
 
         return AsyncPager(fetch, page_token)
 

@@ -8,9 +8,9 @@ from ricordo.errors import Failure, MemoryAuthError
 class ProjectGuard:
     """Refuses a credential of another project than the one the caller named."""
 
-    def __init__(self, client: Client, project_id: str | None) -> None:
+    def __init__(self, client: Client, project_id: str) -> None:
         self._client = client
-        self._unchecked = project_id
+        self._unchecked = project_id.strip()
 
     def check(self) -> None:
         """Asks the server, the first time, whose the credential is.
@@ -19,10 +19,10 @@ class ProjectGuard:
             MemoryAuthError: It belongs to another project.
         """
         wanted = self._unchecked
-        if wanted is None:
+        if not wanted:
             return
         who = self._client.identity.who_am_i()
         if who.project_id != wanted:
             message = f"the credential belongs to project {who.project_id or '(none)'}, not to {wanted}"
             raise MemoryAuthError(Failure(code="PERMISSION_DENIED", message=message))
-        self._unchecked = None
+        self._unchecked = ""

@@ -4,7 +4,7 @@
 import os
 from copy import copy
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from ricordo import identity
 from ricordo._convert import enums
@@ -13,6 +13,8 @@ from ricordo._sync.client import Client
 from ricordo._sync.guard import ProjectGuard
 from ricordo.errors import MemoryClientError
 from ricordo.models import MemoryRequestContext, Visibility
+
+Default = TypeVar("Default", str, None)
 
 
 class Handle:
@@ -43,9 +45,9 @@ class Handle:
             raise MemoryClientError("give target and token, or a client that has them")
         self._owns_client = client is None
         self._client = client or Client(
-            _setting(target, "RICORDO_TARGET") or DEFAULT_TARGET, token=_setting(token, "RICORDO_TOKEN")
+            _setting(target, "RICORDO_TARGET", DEFAULT_TARGET), token=_setting(token, "RICORDO_TOKEN", None)
         )
-        self._guard = ProjectGuard(self._client, identity.first_given(project_id))
+        self._guard = ProjectGuard(self._client, project_id or "")
         self._store = store
         self._bound = identity.NOBODY
 
@@ -94,6 +96,6 @@ class Handle:
         )
 
 
-def _setting(given: str | None, variable: str) -> str | None:
-    """What was given, blank or not; else what the environment gives, unless blank."""
-    return given if given is not None else identity.first_given(os.environ.get(variable))
+def _setting(given: str | None, variable: str, default: Default) -> str | Default:
+    """What was given, blank or not; else what the environment gives, unless blank; else the default."""
+    return given if given is not None else identity.first_given(os.environ.get(variable)) or default

@@ -10,7 +10,7 @@ from ricordo._convert.memories import decode_memory, decode_results
 from ricordo._convert.paging import at_page
 from ricordo._convert.searches import decode_memory_hits, encode_options
 from ricordo._sync.channel import Connection
-from ricordo._sync.pager import Page, Pager
+from ricordo._sync.pager import Pager
 from ricordo._sync.revisions import Revisions
 from ricordo.filters import FilterInput
 from ricordo.models import MemoryKind, SearchMode, View, Visibility
@@ -183,10 +183,10 @@ class Memories:
             store=store,
         )
 
-        def fetch(token: str) -> Page[models.Memory]:
+        def fetch(token: str) -> models.Page[models.Memory]:
             asked = at_page(request, token)
             reply = self._connection.call(lambda stubs: stubs.memories.ListMemories, asked, timeout)
-            return Page(tuple(map(decode_memory, reply.memories)), reply.next_page_token)
+            return models.Page(tuple(map(decode_memory, reply.memories)), reply.next_page_token)
 
         return Pager(fetch, page_token)
 

@@ -2,18 +2,11 @@
 """Lists that fetch their pages when they are needed."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-Item = TypeVar("Item")
+from ricordo.models import Page
 
-
-@dataclass(frozen=True)
-class Page(Generic[Item]):
-    """One page of a list; `next_page_token` is empty on the last, and continues the list later."""
-
-    items: tuple[Item, ...]
-    next_page_token: str
+Item = TypeVar("Item", covariant=True)
 
 
 class Pager(Generic[Item]):

@@ -6,7 +6,7 @@ from ricordo._convert import projects as requests
 from ricordo._convert.paging import at_page
 from ricordo._convert.projects import decode_organization, decode_project, decode_who_am_i
 from ricordo._sync.channel import Connection
-from ricordo._sync.pager import Page, Pager
+from ricordo._sync.pager import Pager
 from ricordo.v1.identity_service_pb2 import WhoAmIRequest
 from ricordo.v1.project_service_pb2 import GetProjectRequest
 
@@ -98,9 +98,9 @@ class Admin:
         """
         request = requests.list_projects_request(organization_id=organization_id, page_size=page_size)
 
-        def fetch(token: str) -> Page[models.Project]:
+        def fetch(token: str) -> models.Page[models.Project]:
             asked = at_page(request, token)
             reply = self._connection.call(lambda stubs: stubs.admin.ListProjects, asked, timeout)
-            return Page(tuple(map(decode_project, reply.projects)), reply.next_page_token)
+            return models.Page(tuple(map(decode_project, reply.projects)), reply.next_page_token)
 
         return Pager(fetch, page_token)

@@ -6,7 +6,7 @@ from ricordo._convert import memory_requests as requests
 from ricordo._convert.memories import decode_revision
 from ricordo._convert.paging import at_page
 from ricordo._sync.channel import Connection
-from ricordo._sync.pager import Page, Pager
+from ricordo._sync.pager import Pager
 
 
 class Revisions:
@@ -35,10 +35,10 @@ class Revisions:
         """
         request = requests.list_revisions_request(memory_id, page_size=page_size, store=store)
 
-        def fetch(token: str) -> Page[models.MemoryRevision]:
+        def fetch(token: str) -> models.Page[models.MemoryRevision]:
             asked = at_page(request, token)
             reply = self._connection.call(lambda stubs: stubs.memories.ListMemoryRevisions, asked, timeout)
-            return Page(tuple(map(decode_revision, reply.revisions)), reply.next_page_token)
+            return models.Page(tuple(map(decode_revision, reply.revisions)), reply.next_page_token)
 
         return Pager(fetch, page_token)
 

@@ -9,7 +9,7 @@ from ricordo._convert.paging import at_page
 from ricordo._convert.searches import decode_turn_hits, encode_options
 from ricordo._convert.turns import decode_recorded, decode_session, decode_turn
 from ricordo._sync.channel import Connection
-from ricordo._sync.pager import Page, Pager
+from ricordo._sync.pager import Pager
 from ricordo.filters import FilterInput
 from ricordo.models import MetadataValue, SearchMode, View
 
@@ -93,10 +93,10 @@ class Sessions:
             scope=scope, filters=filters, order_by=order_by, page_size=page_size, store=store
         )
 
-        def fetch(token: str) -> Page[models.Session]:
+        def fetch(token: str) -> models.Page[models.Session]:
             asked = at_page(request, token)
             reply = self._connection.call(lambda stubs: stubs.sessions.ListSessions, asked, timeout)
-            return Page(tuple(map(decode_session, reply.sessions)), reply.next_page_token)
+            return models.Page(tuple(map(decode_session, reply.sessions)), reply.next_page_token)
 
         return Pager(fetch, page_token)
 
@@ -204,10 +204,10 @@ class Sessions:
             scope=scope, filters=filters, order_by=order_by, view=view, page_size=page_size, store=store
         )
 
-        def fetch(token: str) -> Page[models.Turn]:
+        def fetch(token: str) -> models.Page[models.Turn]:
             asked = at_page(request, token)
             reply = self._connection.call(lambda stubs: stubs.sessions.ListTurns, asked, timeout)
-            return Page(tuple(map(decode_turn, reply.turns)), reply.next_page_token)
+            return models.Page(tuple(map(decode_turn, reply.turns)), reply.next_page_token)
 
         return Pager(fetch, page_token)
 

@@ -6,7 +6,7 @@ from ricordo._convert import projects as requests
 from ricordo._convert.paging import at_page
 from ricordo._convert.projects import decode_store
 from ricordo._sync.channel import Connection
-from ricordo._sync.pager import Page, Pager
+from ricordo._sync.pager import Pager
 
 
 class Stores:
@@ -74,10 +74,10 @@ class Stores:
         """
         request = requests.list_stores_request(order_by=order_by, page_size=page_size)
 
-        def fetch(token: str) -> Page[models.Store]:
+        def fetch(token: str) -> models.Page[models.Store]:
             asked = at_page(request, token)
             reply = self._connection.call(lambda stubs: stubs.stores.ListStores, asked, timeout)
-            return Page(tuple(map(decode_store, reply.stores)), reply.next_page_token)
+            return models.Page(tuple(map(decode_store, reply.stores)), reply.next_page_token)
 
         return Pager(fetch, page_token)
 

@@ -49,6 +49,7 @@ from ricordo.models.memory import (
     TaxonomicDetails,
     Topic,
 )
+from ricordo.models.page import Page
 from ricordo.models.project import Organization, Project, Store, WhoAmI
 from ricordo.models.scope import Exactly, Matching, ReadableBy, Scope, ScopeFilter
 from ricordo.models.search import LegScores, MemoryHit, SearchReport, SearchResult, TurnHit
@@ -88,6 +89,7 @@ __all__ = [
     "NewMemory",
     "NewTurn",
     "Organization",
+    "Page",
     "PrincipalKind",
     "ProceduralDetails",
     "ProfileDetails",

@@ -1,0 +1,321 @@
+"""Each call of the contract has a method, which sends what it was given and gives back what it got."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+
+from ricordo import AsyncClient, models
+from ricordo._async.pager import AsyncPager
+from ricordo.v1 import admin_service_pb2 as admin
+from ricordo.v1 import memory_pb2, project_pb2
+from ricordo.v1 import memory_service_pb2 as memories
+from ricordo.v1 import project_service_pb2 as project
+from ricordo.v1 import session_service_pb2 as sessions
+from ricordo.v1 import store_service_pb2 as stores
+from tests.fixtures.client_samples import (
+    NOON_WIRE,
+    new_memory,
+    wire_context,
+    wire_memory,
+    wire_project,
+    wire_report,
+    wire_session,
+    wire_store,
+    wire_turn,
+    wire_who_am_i,
+)
+from tests.fixtures.fake_service import METHODS, FakeService
+
+SESSION = models.Scope(user_id="ada", session_id="s1")
+TURN = models.NewTurn(role="user", content="Hello")
+REVISION = memory_pb2.MemoryRevision(
+    memory=wire_memory(), revision_time=NOON_WIRE, action=memory_pb2.REVISION_ACTION_CREATED
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """How a method is called, what the server answers, what comes back and what was sent."""
+
+    invoke: Callable[[AsyncClient], Awaitable[Any]]
+    reply: Message
+    answer: Callable[[Any], bool]
+    sent: dict[str, object]
+
+
+async def first(pager: AsyncPager[object]) -> object:
+    return await anext(aiter(pager))
+
+
+CASES = {
+    "CreateMemory": Case(
+        lambda client: client.memories.create(new_memory(), ttl=timedelta(hours=1), store="notes"),
+        memories.CreateMemoryResponse(memory=wire_memory()),
+        lambda memory: memory.memory_id == "m1",
+        {"store_id": "notes", "memory.key": "trip", "memory.ttl.seconds": 3600},
+    ),
+    "BatchCreateMemories": Case(
+        lambda client: client.memories.batch_create([new_memory(), new_memory()], atomic=True),
+        memories.BatchCreateMemoriesResponse(results=[memories.MemoryResult(memory=wire_memory())]),
+        lambda results: results[0].memory.memory_id == "m1" and results[0].error is None,
+        {"atomic": True, "store_id": ""},
+    ),
+    "GetMemory": Case(
+        lambda client: client.memories.get("m1", include_deleted=True),
+        memories.GetMemoryResponse(memory=wire_memory()),
+        lambda memory: memory.content == "Ada drinks green tea.",
+        {"memory_id": "m1", "include_deleted": True},
+    ),
+    "ListMemories": Case(
+        lambda client: first(
+            client.memories.list(
+                scope=models.Exactly(user_id="ada"),
+                visibility="org",
+                kinds=["semantic"],
+                order_by="update_time desc",
+                view="basic",
+                page_size=7,
+            )
+        ),
+        memories.ListMemoriesResponse(memories=[wire_memory()]),
+        lambda memory: memory.key == "drink",
+        {"scope.exactly.user_id": "ada", "visibility": 2, "kinds": [1], "view": 1, "page_size": 7},
+    ),
+    "UpdateMemory": Case(
+        lambda client: client.memories.update("m1", models.MemoryChanges(title="Tea"), expected_revision=3),
+        memories.UpdateMemoryResponse(memory=wire_memory(revision=4)),
+        lambda memory: memory.revision == 4,
+        {"memory.memory_id": "m1", "update_mask.paths": ["title"], "expected_revision": 3},
+    ),
+    "PutMemory": Case(
+        lambda client: client.memories.put(
+            new_memory(), update_mask=["content"], append=True, expected_revision=0
+        ),
+        memories.PutMemoryResponse(memory=wire_memory(), created=True),
+        lambda result: result.created and result.memory.memory_id == "m1",
+        {"append": True, "update_mask.paths": ["content"], "memory.visibility": 2},
+    ),
+    "DeleteMemory": Case(
+        lambda client: client.memories.delete("m1", purge=True),
+        memories.DeleteMemoryResponse(),
+        lambda answer: answer is None,
+        {"memory_id": "m1", "purge": True},
+    ),
+    "SearchMemories": Case(
+        lambda client: client.memories.search(
+            "tea",
+            mode="hybrid",
+            fusion="rrf",
+            semantic_weight=0.5,
+            top_k=3,
+            scope=models.ReadableBy(user_id="ada"),
+            filters={"metadata.colour": "green"},
+            explain=True,
+        ),
+        memories.SearchMemoriesResponse(
+            hits=[memories.MemoryHit(memory=wire_memory(), score=0.5, distance=0.0)], report=wire_report()
+        ),
+        lambda result: result.hits[0].distance == 0.0 and result.report.effective_mode == "hybrid",
+        {
+            "options.query": "tea",
+            "options.fusion.semantic_weight": 0.5,
+            "options.top_k": 3,
+            "options.explain": True,
+            "scope.readable_by.user_id": "ada",
+        },
+    ),
+    "ListMemoryRevisions": Case(
+        lambda client: first(client.memories.revisions.list("m1", page_size=2)),
+        memories.ListMemoryRevisionsResponse(revisions=[REVISION]),
+        lambda revision: revision.action == "created" and revision.memory.revision == 1,
+        {"memory_id": "m1", "page_size": 2},
+    ),
+    "GetMemoryRevision": Case(
+        lambda client: client.memories.revisions.get("m1", 1),
+        memories.GetMemoryRevisionResponse(revision=REVISION),
+        lambda revision: revision.memory.memory_id == "m1",
+        {"memory_id": "m1", "revision": 1},
+    ),
+    "CreateSession": Case(
+        lambda client: client.sessions.create(SESSION, parent_session_id="s0", metadata={"n": 1}),
+        sessions.CreateSessionResponse(session=wire_session()),
+        lambda session: session.scope == SESSION,
+        {"session.scope.session_id": "s1", "session.parent_session_id": "s0"},
+    ),
+    "GetSession": Case(
+        lambda client: client.sessions.get(SESSION),
+        sessions.GetSessionResponse(session=wire_session()),
+        lambda session: session.last_turn_seq == 2,
+        {"scope.user_id": "ada", "scope.session_id": "s1"},
+    ),
+    "ListSessions": Case(
+        lambda client: first(
+            client.sessions.list(scope=models.Matching(user_id="ada"), order_by="session_id")
+        ),
+        sessions.ListSessionsResponse(sessions=[wire_session()]),
+        lambda session: session.root_session_id == "s1",
+        {"scope.matching.user_id": "ada"},
+    ),
+    "DeleteSession": Case(
+        lambda client: client.sessions.delete(SESSION),
+        sessions.DeleteSessionResponse(deleted_turn_count=2),
+        lambda count: count == 2,
+        {"scope.session_id": "s1"},
+    ),
+    "RecordTurn": Case(
+        lambda client: client.sessions.record_turn(TURN, scope=SESSION),
+        sessions.RecordTurnResponse(turn=wire_turn(), created=True),
+        lambda recorded: recorded.created and recorded.turn.turn_seq == 1,
+        {"scope.session_id": "s1", "turn.role": "user", "turn.content": "Hello"},
+    ),
+    "BatchRecordTurns": Case(
+        lambda client: client.sessions.batch_record_turns([TURN, TURN], scope=SESSION),
+        sessions.BatchRecordTurnsResponse(results=[sessions.RecordedTurn(turn=wire_turn())] * 2),
+        lambda recorded: [one.created for one in recorded] == [False, False],
+        {"scope.user_id": "ada"},
+    ),
+    "GetTurn": Case(
+        lambda client: client.sessions.get_turn("t1"),
+        sessions.GetTurnResponse(turn=wire_turn()),
+        lambda turn: turn.turn_id == "t1",
+        {"turn_id": "t1"},
+    ),
+    "ListTurns": Case(
+        lambda client: first(
+            client.sessions.list_turns(scope=models.Matching(session_id="s1"), filters={"role": "user"})
+        ),
+        sessions.ListTurnsResponse(turns=[wire_turn()]),
+        lambda turn: turn.role == "user",
+        {"scope.matching.session_id": "s1"},
+    ),
+    "SearchTurns": Case(
+        lambda client: client.sessions.search_turns("tea", mode="text", include_embedding=True),
+        sessions.SearchTurnsResponse(
+            hits=[sessions.TurnHit(turn=wire_turn(), score=0.5, embedding=[0.5])], report=wire_report()
+        ),
+        lambda result: result.hits[0].embedding == (0.5,) and result.hits[0].distance is None,
+        {"options.query": "tea", "options.mode": 1, "include_embedding": True},
+    ),
+    "BuildContext": Case(
+        lambda client: client.context.build(
+            "tea",
+            sources=[models.SourceSpec(source=models.ContextSource.STM, top_k=5)],
+            format_style="openai",
+            max_tokens=900,
+            include_memories=True,
+            explain=True,
+        ),
+        wire_context(),
+        lambda built: (
+            built.source_counts == {"semantic": 1, "stm": 1} and built.left_out[0].cause == "duplicate"
+        ),
+        {"query": "tea", "format": 1, "max_tokens": 900, "include_memories": True, "explain": True},
+    ),
+    "CreateStore": Case(
+        lambda client: client.stores.create("notes", description="Notes", language="german"),
+        stores.CreateStoreResponse(store=wire_store()),
+        lambda store: store.language == "german",
+        {"store.store_id": "notes", "store.settings.language": "german"},
+    ),
+    "GetStore": Case(
+        lambda client: client.stores.get("notes"),
+        stores.GetStoreResponse(store=wire_store()),
+        lambda store: store.store_id == "notes",
+        {"store_id": "notes"},
+    ),
+    "ListStores": Case(
+        lambda client: first(client.stores.list(order_by="create_time desc")),
+        stores.ListStoresResponse(stores=[wire_store()]),
+        lambda store: store.store_id == "notes",
+        {},
+    ),
+    "UpdateStore": Case(
+        lambda client: client.stores.update("notes", language=""),
+        stores.UpdateStoreResponse(store=wire_store()),
+        lambda store: store.store_id == "notes",
+        {"store.store_id": "notes", "update_mask.paths": ["settings.language"]},
+    ),
+    "DeleteStore": Case(
+        lambda client: client.stores.delete("notes", force=True),
+        stores.DeleteStoreResponse(),
+        lambda answer: answer is None,
+        {"store_id": "notes", "force": True},
+    ),
+    "GetProject": Case(
+        lambda client: client.project.get(),
+        project.GetProjectResponse(project=wire_project()),
+        lambda found: found.project_id == "p1" and found.language is None,
+        {},
+    ),
+    "WhoAmI": Case(
+        lambda client: client.identity.who_am_i(),
+        wire_who_am_i(),
+        lambda who: who.kind == "service" and who.roles == ("writer",),
+        {},
+    ),
+    "CreateOrganization": Case(
+        lambda client: client.admin.create_organization("Acme"),
+        admin.CreateOrganizationResponse(organization=project_pb2.Organization(organization_id="o1")),
+        lambda organization: organization.organization_id == "o1",
+        {"organization.display_name": "Acme"},
+    ),
+    "CreateProject": Case(
+        lambda client: client.admin.create_project("One", organization_id="o1", language="simple"),
+        admin.CreateProjectResponse(project=wire_project()),
+        lambda made: made.project_id == "p1",
+        {"project.organization_id": "o1", "project.settings.language": "simple"},
+    ),
+    "ListProjects": Case(
+        lambda client: first(client.admin.list_projects(organization_id="o1")),
+        admin.ListProjectsResponse(projects=[wire_project()]),
+        lambda found: found.display_name == "One",
+        {"organization_id": "o1"},
+    ),
+}
+
+
+def test_no_call_of_the_contract_is_missing() -> None:
+    assert set(CASES) == set(METHODS)
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_call(fake: FakeService, client: AsyncClient, name: str) -> None:
+    case = CASES[name]
+    fake.answer(name, case.reply)
+    answer = await case.invoke(client)
+    assert fake.methods() == [name]
+    assert case.answer(answer)
+    assert {path: read(fake.calls[0].request, path) for path in case.sent} == case.sent
+
+
+def test_every_mutation_carries_a_request_id() -> None:
+    without = {
+        name for name, method in METHODS.items() if "request_id" not in method.input_type.fields_by_name
+    }
+    reads = {name for name in METHODS if name.startswith(("Get", "List", "Search", "Who", "Build"))}
+    assert without == reads
+
+
+async def test_get_by_key_names_kind_scope_and_key(fake: FakeService, client: AsyncClient) -> None:
+    fake.answer("GetMemory", memories.GetMemoryResponse(memory=wire_memory()))
+    await client.memories.get_by_key("drink", kind="semantic", scope=models.Exactly(user_id="ada"))
+    sent = fake.calls[0].request
+    assert (read(sent, "memory_key.kind"), read(sent, "memory_key.key")) == (1, "drink")
+    assert read(sent, "memory_key.scope.exactly.user_id") == "ada"
+
+
+async def test_get_by_key_of_a_term_names_domain_and_term(fake: FakeService, client: AsyncClient) -> None:
+    fake.answer("GetMemory", memories.GetMemoryResponse(memory=wire_memory()))
+    term = models.TaxonomicDetails(domain="law", term="tort")
+    await client.memories.get_by_key(term, kind="taxonomic")
+    assert read(fake.calls[0].request, "memory_key.taxonomic.term") == "tort"
+
+
+def read(message: object, path: str) -> object:
+    for name in path.split("."):
+        message = getattr(message, name)
+    return message

@@ -1,0 +1,199 @@
+"""What users may rely on: names, signatures of the facade, and what the light client pulls in."""
+
+import importlib
+import inspect
+import json
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ricordo
+
+ROOT = Path(__file__).parents[1]
+
+PUBLIC = {
+    "ricordo": [
+        "AsyncClient",
+        "AsyncMemory",
+        "AsyncPager",
+        "Client",
+        "Memory",
+        "MemoryRequestContext",
+        "Pager",
+        "RicordoError",
+        "SourceSpec",
+        "ambient_context",
+        "errors",
+        "filters",
+        "models",
+    ],
+    "ricordo.filters": ["Field", "Filter", "FilterInput", "all_of", "any_of", "field", "parse"],
+}
+GROUPS = {
+    "memories": "batch_create create delete get get_by_key list put revisions search update",
+    "sessions": "batch_record_turns create delete get get_turn list list_turns record_turn search_turns",
+    "stores": "create delete get list update",
+    "context": "build",
+    "project": "get",
+    "identity": "who_am_i",
+    "admin": "create_organization create_project list_projects",
+}
+FACADE = {
+    "bind": "ctx",
+    "build_context": "query user_id session_id visibility metadata_filter enabled_sources * thread_id max_tokens "
+    "format_style include_memories timeout",
+    "build_context_from_sources": "query sources * user_id session_id visibility rerank thread_id max_tokens "
+    "format_style include_memories timeout",
+    "close": "",
+    "record_turn": "* role content session_id tool_calls tool_call_id tool_name is_error model_name metadata "
+    "idempotency_key timeout",
+    "save_semantic": "* text label user_id source visibility metadata upsert agent_id timeout",
+    "search": "query * sources top_k user_id visibility session_id domain tags similarity_threshold "
+    "metadata_filter mode timeout",
+    "search_semantic": "query user_id visibility top_k * mode timeout",
+}
+LIGHT = {"annotated_types", "google", "grpc", "grpc_status", "pydantic", "pydantic_core", "ricordo"}
+LIGHT |= {"typing_extensions", "typing_inspection"}
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_public_names(module: str) -> None:
+    assert sorted(importlib.import_module(module).__all__) == PUBLIC[module]
+
+
+def test_every_model_is_public() -> None:
+    defined = {
+        name
+        for info in pkgutil.iter_modules(ricordo.models.__path__, "ricordo.models.")
+        for name, value in vars(importlib.import_module(info.name)).items()
+        if inspect.isclass(value) and value.__module__ == info.name
+    }
+    bases = {"Model", "Word", "Hit", "Filter", "AllOf", "AnyOf", "Negated", "Comparison", "Comparator"}
+    assert defined - bases <= set(ricordo.models.__all__)
+
+
+@pytest.mark.parametrize("client", [ricordo.Client, ricordo.AsyncClient])
+def test_public_methods_of_the_client(client: type[ricordo.Client]) -> None:
+    made = client("localhost:1")
+    found = {name: " ".join(public(getattr(made, name))) for name in public(made) if name != "close"}
+    assert found == GROUPS
+
+
+@pytest.mark.parametrize("facade", [ricordo.Memory, ricordo.AsyncMemory])
+def test_signatures_of_the_facade(facade: type) -> None:
+    methods = inspect.getmembers(facade, inspect.isfunction)
+    assert {name: signature(method) for name, method in methods if not name.startswith("_")} == FACADE
+
+
+@pytest.mark.parametrize("facade", [ricordo.Memory, ricordo.AsyncMemory])
+def test_defaults_of_the_facade(facade: type[ricordo.Memory]) -> None:
+    assert defaults(facade.search_semantic) >= {("top_k", 50), ("mode", "semantic")}
+    assert defaults(facade.search) >= {("top_k", 10), ("similarity_threshold", 0.0), ("mode", "semantic")}
+    assert defaults(facade.save_semantic) >= {
+        ("visibility", "private"),
+        ("upsert", True),
+        ("source", "agent"),
+    }
+    assert defaults(facade.build_context) >= {("include_memories", False), ("format_style", None)}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_public_method_ends_with_its_timeout_and_is_documented(group: str) -> None:
+    for name, method in inspect.getmembers(getattr(ricordo.Client("localhost:1"), group), inspect.ismethod):
+        if not name.startswith("_"):
+            assert list(inspect.signature(method).parameters)[-1] == "timeout", name
+            assert inspect.getdoc(method), name
+
+
+def test_the_colours_have_the_same_signatures() -> None:
+    for sync, aio in ((ricordo.Client, ricordo.AsyncClient), (ricordo.Memory, ricordo.AsyncMemory)):
+        assert (
+            set(vars(sync)) - BOOKKEEPING
+            == {
+                name.replace("__a", "__") if name in ("__aenter__", "__aexit__") else name
+                for name in vars(aio)
+            }
+            - BOOKKEEPING
+        )
+
+
+def test_the_generated_client_is_current() -> None:
+    command = [sys.executable, "scripts/unasync.py", "--check"]
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_the_example_type_checks() -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "examples/typed_client.py"]
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_the_example_uses_public_names_only() -> None:
+    source = (ROOT / "examples" / "typed_client.py").read_text()
+    assert "._" not in source
+    assert "ricordo.v1" not in source
+    assert "Any" not in source
+
+
+def test_the_wheel_alone_pulls_in_what_it_declares_and_nothing_else(light_python: Path) -> None:
+    script = (
+        "import sys, json, ricordo; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    )
+    printed = subprocess.run([light_python, "-I", "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(printed.stdout)) - set(sys.stdlib_module_names)
+    assert {name for name in loaded if not name.startswith("_") and name != "cython_runtime"} <= LIGHT
+    assert "ricordo" in loaded
+
+
+def test_the_command_without_the_server_says_what_to_install(light_python: Path) -> None:
+    ran = subprocess.run([light_python.with_name("ricordo")], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "pip install 'ricordo[server,embedded,local]'" in ran.stderr
+
+
+@pytest.fixture(scope="module")
+def light_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a new environment that holds the wheel and its light dependencies, at our versions."""
+    folder = tmp_path_factory.mktemp("light")
+    uv = str(Path(sys.executable).with_name("uv"))
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    run(*build)
+    (wheel,) = folder.glob("*.whl")
+    frozen = folder / "frozen.txt"
+    frozen.write_text(run(uv, "pip", "freeze", "--exclude-editable", "--python", sys.executable))
+    run(uv, "venv", "--python", sys.executable, str(folder / "venv"))
+    python = folder / "venv" / "bin" / "python"
+    run(uv, "pip", "install", "--python", str(python), "--constraint", str(frozen), str(wheel))
+    return python
+
+
+BOOKKEEPING = {"__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__firstlineno__"}
+BOOKKEEPING |= {"__static_attributes__", "__annotations__", "__parameters__", "__orig_bases__"}
+
+
+def public(value: object) -> list[str]:
+    return sorted(name for name in dir(value) if not name.startswith("_"))
+
+
+def signature(method: object) -> str:
+    words: list[str] = []
+    for parameter in list(inspect.signature(method).parameters.values())[1:]:  # type: ignore[arg-type]
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in words:
+            words.append("*")
+        words.append(parameter.name)
+    return " ".join(words)
+
+
+def defaults(method: object) -> set[tuple[str, object]]:
+    parameters = inspect.signature(method).parameters.values()  # type: ignore[arg-type]
+    return {(one.name, one.default) for one in parameters if one.default is not one.empty}
+
+
+def run(*command: str) -> str:
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout

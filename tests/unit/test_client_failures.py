@@ -1,0 +1,118 @@
+import re
+from pathlib import Path
+
+import grpc
+import pytest
+
+from ricordo import errors
+from ricordo._convert.failures import BY_REASON, HINTS, to_exception
+from ricordo.v1.error_reason_pb2 import ErrorReason
+from tests.fixtures.fake_service import Refusal
+
+PROTO = Path(__file__).parents[2] / "proto" / "ricordo" / "v1" / "error_reason.proto"
+DOCUMENTED = re.findall(
+    r"// ([A-Z_]+), (not known to be retryable|not retryable|retryable)(?:(?!= ).)*ERROR_REASON_([A-Z_]+) = ",
+    PROTO.read_text(),
+    re.DOTALL,
+)
+MORE_THAN_THEIR_CODE = {
+    "INVALID_FILTER": errors.InvalidFilterError,
+    "REQUEST_ID_REUSED": errors.RequestIdReusedError,
+    "REVISION_MISMATCH": errors.RevisionMismatchError,
+    "STORE_NOT_EMPTY": errors.StoreNotEmptyError,
+    "WRITE_CONFLICT": errors.WriteConflictError,
+}
+OF_THEIR_CODE = {
+    "INVALID_ARGUMENT": errors.MemoryBadRequestError,
+    "NOT_FOUND": errors.NotFoundError,
+    "ALREADY_EXISTS": errors.AlreadyExistsError,
+    "FAILED_PRECONDITION": errors.MemoryBadRequestError,
+    "ABORTED": errors.MemoryBadRequestError,
+    "UNAVAILABLE": errors.ServiceUnavailableError,
+    "RESOURCE_EXHAUSTED": errors.TooManyRequestsError,
+    "DEADLINE_EXCEEDED": errors.DeadlineExceededError,
+    "UNAUTHENTICATED": errors.MemoryAuthError,
+    "PERMISSION_DENIED": errors.MemoryAuthError,
+    "INTERNAL": errors.MemoryServerError,
+}
+
+
+class Failed(grpc.RpcError):
+    """A failed call as either kind of channel raises it."""
+
+    def __init__(
+        self, code: grpc.StatusCode, details: str, trailing: list[tuple[str, bytes]] | None = None
+    ) -> None:
+        self._code, self._details, self._trailing = code, details, trailing
+
+    def code(self) -> grpc.StatusCode:
+        return self._code
+
+    def details(self) -> str:
+        return self._details
+
+    def trailing_metadata(self) -> list[tuple[str, bytes]] | None:
+        return self._trailing
+
+
+def exception(refusal: Refusal) -> errors.MemoryAPIError:
+    trailing = list(refusal.status().trailing_metadata) if refusal.reason else None
+    return to_exception(Failed(refusal.code, refusal.message, trailing), "host:1")
+
+
+def test_the_proto_documents_every_reason() -> None:
+    names = {name.removeprefix("ERROR_REASON_") for name in ErrorReason.keys()} - {"UNSPECIFIED"}  # noqa: SIM118
+    assert {reason for _, _, reason in DOCUMENTED} == names
+
+
+@pytest.mark.parametrize(("code", "retryable", "reason"), DOCUMENTED)
+def test_a_reason_has_its_exception(code: str, retryable: str, reason: str) -> None:
+    error = exception(Refusal(grpc.StatusCode[code], reason=reason))
+    assert type(error) is MORE_THAN_THEIR_CODE.get(reason, OF_THEIR_CODE[code])
+    assert (error.reason, error.code) == (reason, code)
+    assert error.retryable == (retryable == "retryable")
+
+
+def test_the_table_names_reasons_that_exist() -> None:
+    assert set(BY_REASON) <= {reason for _, _, reason in DOCUMENTED}
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("UNAVAILABLE", errors.MemoryConnectionError),
+        ("CANCELLED", errors.MemoryConnectionError),
+        ("RESOURCE_EXHAUSTED", errors.MemoryBadRequestError),
+        ("UNIMPLEMENTED", errors.MemoryRouteNotFoundError),
+        ("DEADLINE_EXCEEDED", errors.DeadlineExceededError),
+        ("UNAUTHENTICATED", errors.MemoryAuthError),
+        ("INTERNAL", errors.MemoryServerError),
+        ("UNKNOWN", errors.MemoryServerError),
+        ("DATA_LOSS", errors.MemoryServerError),
+    ],
+)
+def test_without_a_reason_the_status_decides(code: str, kind: type[errors.MemoryAPIError]) -> None:
+    error = exception(Refusal(grpc.StatusCode[code], "down"))
+    assert type(error) is kind
+    assert (error.reason, error.trace_id) == ("", "")
+    assert error.message.startswith("host:1: down")
+    assert HINTS.get(code, "") in error.message
+
+
+def test_a_reason_of_a_newer_server_falls_back_to_its_status() -> None:
+    error = exception(Refusal(grpc.StatusCode.NOT_FOUND, reason="PIPELINE_NOT_FOUND"))
+    assert type(error) is errors.NotFoundError
+    assert error.reason == "PIPELINE_NOT_FOUND"
+
+
+def test_damaged_details_are_as_none() -> None:
+    damaged = Refusal(grpc.StatusCode.NOT_FOUND, "one", reason="MEMORY_NOT_FOUND").status().trailing_metadata
+    error = to_exception(Failed(grpc.StatusCode.NOT_FOUND, "another", list(damaged)), "host:1")
+    assert (type(error), error.reason) == (errors.NotFoundError, "")
+
+
+@pytest.mark.parametrize("name", ["MemoryClientError", "MemoryIdentityError", "MemoryNotSupportedError"])
+def test_what_is_raised_before_a_request_is_a_value_error(name: str) -> None:
+    kind = getattr(errors, name)
+    assert issubclass(kind, ValueError)
+    assert issubclass(kind, errors.RicordoError)
