@@ -24,7 +24,7 @@ def bootstrap(superuser_url: str, database: str, *, app_password: str, operator_
     """Makes the roles, the database and the extension; run once as superuser, harmless when repeated."""
     with psycopg.connect(superuser_url, autocommit=True) as connection:
         _make_roles(connection, app_password, operator_password)
-        if not connection.execute("SELECT FROM pg_database WHERE datname = %s", [database]).fetchone():
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [database]).fetchone():
             statement = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE template0 ENCODING 'UTF8'")
             connection.execute(statement.format(sql.Identifier(database), sql.Identifier(OWNER_ROLE)))
     with psycopg.connect(superuser_url, dbname=database, autocommit=True) as connection:
@@ -36,7 +36,7 @@ def _make_roles(connection: psycopg.Connection, app_password: str, operator_pass
     login = {APP_ROLE: app_password, OPERATOR_ROLE: operator_password}
     for role in (OWNER_ROLE, APP_ROLE, TEXT_ROLE, OPERATOR_ROLE):
         name = sql.Identifier(role)
-        if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchone():
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone():
             connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN NOINHERIT").format(name))
         if role in login:
             statement = sql.SQL("ALTER ROLE {} LOGIN NOINHERIT PASSWORD {}")
