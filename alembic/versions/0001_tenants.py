@@ -13,7 +13,11 @@ depends_on = None
 
 TENANT_PROJECT = "project_id = current_setting('ricordo.project_id')::uuid"
 
-LANGUAGES = ["arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "portuguese", "romanian", "russian", "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish"]
+LANGUAGES = [
+    "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french", "german",
+    "greek", "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian",
+    "portuguese", "romanian", "russian", "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish",
+]  # fmt: skip
 
 # A regconfig column would block pg_upgrade; a name behind an immutable function does not.
 TEXT_CONFIG = f"""
@@ -30,7 +34,8 @@ END
 SEARCH_TEXT = """
 CREATE FUNCTION ricordo.search_text(content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(content, '([\\u0E00-\\u0E7F\\u3040-\\u30FF\\u3400-\\u4DBF\\u4E00-\\u9FFF\\uF900-\\uFAFF])', ' \\1 ', 'g')
+RETURN regexp_replace(content,
+  '([\\u0E00-\\u0E7F\\u3040-\\u30FF\\u3400-\\u4DBF\\u4E00-\\u9FFF\\uF900-\\uFAFF])', ' \\1 ', 'g')
 """
 
 # Lexemes are quoted one by one: raw text never reaches to_tsquery, so no character of it is an operator.
@@ -47,20 +52,27 @@ RETURN (
 
 # With nothing set, or the empty string a setting becomes after a transaction, the cast fails: an unset tenant is an
 # error, never an empty answer. Plain current_setting, not a sub-select: the planner must see the tenant.
+# Without `writable` the server only reads the table.
 PROTECT_PROJECT_TABLE = f"""
-CREATE FUNCTION ricordo.protect_project_table(name text, own text DEFAULT 'true') RETURNS void
-LANGUAGE plpgsql AS $function$
+CREATE FUNCTION ricordo.protect_project_table(name text, readable text DEFAULT 'true', writable text DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql AS $function$
 DECLARE
   tenant CONSTANT text := $sql${TENANT_PROJECT}$sql$;
-  condition text := format('%s AND (%s)', tenant, own);
+  may_read text := format('%s AND (%s)', tenant, readable);
+  may_write text := format('%s AND (%s)', tenant, writable);
 BEGIN
   EXECUTE format('ALTER TABLE ricordo.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
   EXECUTE format('CREATE POLICY owner_all ON ricordo.%I TO ricordo_owner USING (true) WITH CHECK (true)', name);
-  EXECUTE format('CREATE POLICY app_select ON ricordo.%I FOR SELECT TO ricordo_app USING (%s)', name, condition);
-  EXECUTE format('CREATE POLICY app_insert ON ricordo.%I FOR INSERT TO ricordo_app WITH CHECK (%s)', name, condition);
-  EXECUTE format('CREATE POLICY app_update ON ricordo.%I FOR UPDATE TO ricordo_app USING (%s) WITH CHECK (%s)',
-                 name, condition, condition);
-  EXECUTE format('CREATE POLICY app_delete ON ricordo.%I FOR DELETE TO ricordo_app USING (%s)', name, condition);
+  EXECUTE format('CREATE POLICY app_select ON ricordo.%I FOR SELECT TO ricordo_app USING (%s)', name, may_read);
+  EXECUTE format('GRANT SELECT ON ricordo.%I TO ricordo_app', name);
+  IF writable IS NOT NULL THEN
+    EXECUTE format('CREATE POLICY app_insert ON ricordo.%I FOR INSERT TO ricordo_app WITH CHECK (%s)',
+                   name, may_write);
+    EXECUTE format('CREATE POLICY app_update ON ricordo.%I FOR UPDATE TO ricordo_app USING (%s) WITH CHECK (%s)',
+                   name, may_write, may_write);
+    EXECUTE format('CREATE POLICY app_delete ON ricordo.%I FOR DELETE TO ricordo_app USING (%s)', name, may_write);
+    EXECUTE format('GRANT INSERT, UPDATE, DELETE ON ricordo.%I TO ricordo_app', name);
+  END IF;
 END
 $function$
 """
@@ -167,9 +179,11 @@ CREATE INDEX idempotency_create_time ON ricordo.idempotency (project_id, create_
 # under the nil project.
 PROTECTION = """
 SELECT ricordo.protect_project_table('project');
-SELECT ricordo.protect_project_table('store');
-SELECT ricordo.protect_project_table('idempotency',
-  $$current_setting('ricordo.any_user')::boolean OR user_id = ANY (current_setting('ricordo.user_ids')::text[])$$);
+-- Deleting a store deletes everyone's rows in it: not an end user's to do.
+SELECT ricordo.protect_project_table('store', writable => $$current_setting('ricordo.any_user')::boolean$$);
+SELECT ricordo.protect_project_table('idempotency', mine, mine) FROM (VALUES (
+  $$current_setting('ricordo.any_user')::boolean OR user_id = ANY (current_setting('ricordo.user_ids')::text[])$$
+)) AS clause (mine);
 
 CREATE POLICY operator_all ON ricordo.project TO ricordo_operator USING (true) WITH CHECK (true);
 CREATE POLICY operator_select ON ricordo.store FOR SELECT TO ricordo_operator USING (true);
@@ -181,8 +195,6 @@ CREATE POLICY operator_all ON ricordo.idempotency TO ricordo_operator
 GRANT USAGE ON SCHEMA ricordo TO ricordo_app, ricordo_text, ricordo_operator;
 GRANT SELECT ON ricordo.revision TO ricordo_app;
 GRANT SELECT ON ricordo.embedding_model TO ricordo_app, ricordo_operator;
-GRANT SELECT ON ricordo.project TO ricordo_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ricordo.store, ricordo.idempotency TO ricordo_app;
 GRANT SELECT, INSERT, UPDATE ON ricordo.organization, ricordo.project, ricordo.idempotency TO ricordo_operator;
 GRANT SELECT, INSERT ON ricordo.store TO ricordo_operator;
 """

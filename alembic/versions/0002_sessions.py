@@ -77,12 +77,22 @@ CREATE TABLE ricordo.turn_embedding (
 """
 
 
+OWN = "user_id = ANY (current_setting('ricordo.user_ids')::text[])"
+
+# A foreign-key check bypasses row-level security, so what hangs on a row asks for it under the writer's own policy:
+# without it a bound user could put turns into another's session, and vectors on another's turns.
+IN_OWN_SESSION = f"""{OWN} AND EXISTS (SELECT FROM ricordo.session WHERE
+  session.project_id = turn.project_id AND session.store_id = turn.store_id AND session.scope_key = turn.scope_key)"""
+OF_OWN_TURN = f"""{OWN} AND EXISTS (SELECT FROM ricordo.turn WHERE
+  turn.project_id = turn_embedding.project_id AND turn.store_id = turn_embedding.store_id
+  AND turn.turn_id = turn_embedding.turn_id)"""
+
+
 def upgrade() -> None:
     op.execute(TABLES)
     count = int(context.config.attributes["partitions"])
     op.execute(
         f"SELECT ricordo.partition_table('turn', {count}), ricordo.partition_table('turn_embedding', {count})"
     )
-    own = "user_id = ANY (current_setting('ricordo.user_ids')::text[])"
-    for table in ("session", "turn", "turn_embedding"):
-        op.execute(f"SELECT ricordo.protect_store_table('{table}', $${own}$$, $${own}$$)")
+    for table, own in (("session", OWN), ("turn", IN_OWN_SESSION), ("turn_embedding", OF_OWN_TURN)):
+        op.execute(f"SELECT ricordo.protect_store_table('{table}', $${OWN}$$, $${own}$$)")

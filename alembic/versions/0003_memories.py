@@ -90,12 +90,11 @@ CREATE TABLE ricordo.memory_revision (
 READABLE = "visibility = 'PROJECT' OR user_id = ANY (current_setting('ricordo.user_ids')::text[])"
 OWN = "user_id = ANY (current_setting('ricordo.user_ids')::text[])"
 
-# A foreign-key check bypasses row-level security, so a revision asks for its memory under the reader's own policy:
-# without it a bound user could write and read revisions of a private memory it cannot see. Unqualified columns of the
-# sub-select would be the memory's own.
-OF_MEMORY = """EXISTS (SELECT FROM ricordo.memory WHERE
-  memory.project_id = memory_revision.project_id AND memory.store_id = memory_revision.store_id
-  AND memory.memory_id = memory_revision.memory_id{own})"""
+# A foreign-key check bypasses row-level security, so a revision or vector asks for its memory under the principal's
+# own policy: without it a bound user could write and read revisions of a private memory it cannot see, and hang
+# vectors on it. Unqualified columns of the sub-select would be the memory's own.
+OF_MEMORY = """EXISTS (SELECT FROM ricordo.memory WHERE memory.project_id = {table}.project_id
+  AND memory.store_id = {table}.store_id AND memory.memory_id = {table}.memory_id{own})"""
 
 
 def upgrade() -> None:
@@ -103,7 +102,12 @@ def upgrade() -> None:
     count = int(context.config.attributes["partitions"])
     for table in ("memory", "memory_embedding"):
         op.execute(f"SELECT ricordo.partition_table('{table}', {count})")
-        op.execute(f"SELECT ricordo.protect_store_table('{table}', $${READABLE}$$, $${OWN}$$)")
-    readable = OF_MEMORY.format(own="")
-    own = OF_MEMORY.format(own=f" AND memory.{OWN}")
-    op.execute(f"SELECT ricordo.protect_store_table('memory_revision', $${readable}$$, $${own}$$)")
+    vector_of_own = f"{OWN} AND {OF_MEMORY.format(table='memory_embedding', own=f' AND memory.{OWN}')}"
+    revision_of_readable = OF_MEMORY.format(table="memory_revision", own="")
+    revision_of_own = OF_MEMORY.format(table="memory_revision", own=f" AND memory.{OWN}")
+    for table, readable, own in (
+        ("memory", READABLE, OWN),
+        ("memory_embedding", READABLE, vector_of_own),
+        ("memory_revision", revision_of_readable, revision_of_own),
+    ):
+        op.execute(f"SELECT ricordo.protect_store_table('{table}', $${readable}$$, $${own}$$)")
