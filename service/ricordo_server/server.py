@@ -90,8 +90,8 @@ async def serving(
     server = grpc.aio.server(
         # Outermost first.
         interceptors=[
-            Admission(settings.max_concurrent_calls),
             Tracing(),
+            Admission(settings.max_concurrent_calls),
             AccessLog(),
             ErrorMapping(),
             Authentication(authenticator(settings.development_project)),
