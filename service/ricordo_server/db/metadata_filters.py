@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -29,14 +30,16 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSONB, array
 
+from ricordo_server.db.connection import DIALECT
 from ricordo_server.db.text_filters import ORDERS, compare_text
 from ricordo_server.domain.filter import Comparator
 from ricordo_server.domain.metadata import DOUBLE, MAP, TIME, MetadataValue, encode_time, encode_value
 
 Value = ColumnElement[Any]
 
+NESTED = "nested"
 DOUBLE_TAG, TIME_TAG, MAP_TAG = (literal_column(f"'{tag}'", Text) for tag in (DOUBLE, TIME, MAP))
 
 # Here a double is a whole number of 64 bits, and its shortest decimal text may be another one:
@@ -81,31 +84,39 @@ def _compare_scalar(value: Value, comparator: Comparator, operand: MetadataValue
         case int() | float():
             return ORDERS[comparator](_number(value), literal(exact_number(operand), Numeric))
         case _:
-            text = case(
-                (
-                    _is_of_type(value, "string"),
-                    value.op("#>>", return_type=Text())(literal_column("'{}'", ARRAY(Text))),
-                )
-            )
-            return compare_text(text, comparator, [operand])
+            return compare_text(_text(value), comparator, [operand])
 
 
 def _is_one_of(value: Value, operands: Sequence[MetadataValue]) -> ColumnElement[bool]:
-    """Only numbers have two stored forms: what holds none is compared as stored, and each kind in one condition."""
-    by_depth: dict[int | None, list[MetadataValue]] = {}
-    for operand in operands:
-        by_depth.setdefault(_depth_of_numbers(operand), []).append(operand)
-    return or_(*(_equals_one_of(value, depth, group) for depth, group in by_depth.items()))
+    """Only numbers have two stored forms: what holds none is compared as stored."""
+    depths = [(operand, _depth_of_numbers(operand)) for operand in operands]
+    stored = [encode_value(operand) for operand, depth in depths if depth is None]
+    numbers = [exact_number(operand) for operand, depth in depths if depth == 0]
+    nested = [(operand, depth) for operand, depth in depths if depth]
+    conditions = []
+    if stored:
+        conditions.append(_in_json(value, stored))
+    if numbers:
+        conditions.append(_equals(_number(value), any_(literal(numbers, ARRAY(Numeric)))))
+    if nested:
+        conditions.append(_is_one_of_nested(value, nested))
+    return or_(*conditions)
 
 
-def _equals_one_of(value: Value, depth: int | None, operands: Sequence[Any]) -> ColumnElement[bool]:
-    if depth is None:
-        return _in_json(value, [encode_value(operand) for operand in operands])
-    if depth == 0:
-        return _equals(
-            _number(value), any_(literal([exact_number(operand) for operand in operands], ARRAY(Numeric)))
-        )
-    return _in_json(_comparable(value, depth), [_comparable_operand(operand, depth) for operand in operands])
+def _is_one_of_nested(value: Value, operands: Sequence[tuple[MetadataValue, int]]) -> ColumnElement[bool]:
+    depth = max(depth for _, depth in operands)
+    named = func.unnest(array([value])).table_valued(column("value", JSONB)).render_derived(name=NESTED)
+    condition = _in_json(
+        _comparable_nested(depth), [_comparable_operand(operand, depth) for operand, _ in operands]
+    )
+    return select(literal_column("1")).select_from(named).where(condition).exists()
+
+
+@cache
+def _comparable_nested(nesting: int) -> Value:
+    """Of the value that a FROM names `nested`: ready text without a value in it, since building takes long."""
+    value: Value = literal_column(f"{NESTED}.value", JSONB)
+    return literal_column(str(_comparable(value, nesting).compile(dialect=DIALECT)), JSONB)
 
 
 def _in_json(value: Value, wanted: Sequence[Any]) -> ColumnElement[bool]:
@@ -183,6 +194,11 @@ def _depth_of_numbers(operand: MetadataValue) -> int | None:
     return max((1 + depth for depth in inner if depth is not None), default=None)
 
 
+def _text(value: Value) -> Value:
+    content = value.op("#>>", return_type=Text())(literal_column("'{}'", ARRAY(Text)))
+    return case((_is_of_type(value, "string"), content))
+
+
 def _number(value: Value) -> Value:
     return case(
         (_is_of_type(value, "number"), cast(value, Numeric)),
@@ -203,7 +219,7 @@ def _exact(number: int | float) -> int | float:
     return int(number) if is_whole else number
 
 
-def exact_number(number: int | float) -> Decimal:
+def exact_number(number: Any) -> Decimal:
     return Decimal(repr(_exact(number)))
 
 
