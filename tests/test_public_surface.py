@@ -181,7 +181,7 @@ def public(value: object) -> list[str]:
 
 def signature(method: object) -> str:
     words: list[str] = []
-    for parameter in list(inspect.signature(method).parameters.values())[1:]:  # type: ignore[arg-type]
+    for parameter in list(inspect.signature(method).parameters.values())[1:]:
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in words:
             words.append("*")
         words.append(parameter.name)
@@ -189,7 +189,7 @@ def signature(method: object) -> str:
 
 
 def defaults(method: object) -> set[tuple[str, object]]:
-    parameters = inspect.signature(method).parameters.values()  # type: ignore[arg-type]
+    parameters = inspect.signature(method).parameters.values()
     return {(one.name, one.default) for one in parameters if one.default is not one.empty}
 
 

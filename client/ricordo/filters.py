@@ -258,6 +258,8 @@ def _check_path(path: tuple[str, ...], accepted: Collection[str]) -> None:
 
 
 def _is_whole(path: tuple[str, ...]) -> bool:
-    if path[0] in KEYED_FIELDS:
+    if path[0] == "metadata":
         return len(path) > 1
+    if path[0] == "labels":
+        return len(path) == 2
     return len(path) == 1 or path in TOPIC_PATHS

@@ -14,7 +14,7 @@ from tests.fixtures.fake_service import METHODS, Delay, running_fake_service
 
 def settings(target: str = "localhost:7483", **given: object) -> Settings:
     arguments = {"token": None, "timeout": 30.0, "tls": None, "root_certificates": None} | given
-    return make_settings(target, local_subchannel_pool=False, **arguments)  # type: ignore[arg-type]
+    return make_settings(target, local_subchannel_pool=False, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def test_tls_can_be_chosen() -> None:
 )
 def test_settings_that_make_no_sense_are_refused(given: dict[str, object]) -> None:
     with pytest.raises(errors.MemoryClientError):
-        settings(**given)  # type: ignore[arg-type]
+        settings(**given)
 
 
 def test_every_service_is_retried() -> None:
     (config,) = SERVICE_CONFIG["methodConfig"]
-    named = {name["service"] for name in config["name"]}  # type: ignore[index, attr-defined]
+    named = {name["service"] for name in config["name"]}
     assert named == {method.containing_service.full_name for method in METHODS.values()}
-    assert json.loads(dict(settings().options())["grpc.service_config"])  # type: ignore[arg-type]
+    assert json.loads(dict(settings().options())["grpc.service_config"])
 
 
 def test_keepalive_is_slower_than_the_server_permits_and_silent_when_idle() -> None:

@@ -91,7 +91,7 @@ def test_a_turn_survives() -> None:
 def test_every_field_of_the_message_has_its_place_in_the_model(message: type) -> None:
     model = {memory_pb2.Memory: models.Memory, turn_pb2.Turn: models.Turn}[message]
     detail_fields = {"episodic", "procedural", "taxonomic", "custom", "profile"}
-    fields: list[FieldDescriptor] = message.DESCRIPTOR.fields  # type: ignore[attr-defined]
+    fields: list[FieldDescriptor] = message.DESCRIPTOR.fields
     names = {field.name for field in fields} - detail_fields - {"ttl"}
     assert names == set(model.model_fields) - {"details"}
 
@@ -152,7 +152,7 @@ def test_a_wrong_word_is_refused_with_the_choices() -> None:
 
 def test_a_word_of_a_newer_server_is_an_error_that_says_so() -> None:
     with pytest.raises(MemoryServerError, match="upgrade"):
-        enums.MEMORY_KIND.decode(99)  # type: ignore[arg-type]
+        enums.MEMORY_KIND.decode(99)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_scope_rules(scope: models.ScopeFilter, rule: str) -> None:
 
 def test_a_bare_scope_is_no_rule() -> None:
     with pytest.raises(MemoryClientError, match="Matching, Exactly or ReadableBy"):
-        scopes.encode_scope_filter(models.Scope(user_id="ada"))  # type: ignore[arg-type]
+        scopes.encode_scope_filter(models.Scope(user_id="ada"))
 
 
 def test_orders() -> None:
@@ -200,7 +200,7 @@ def test_the_error_of_an_item_has_names() -> None:
 
 def test_models_are_frozen() -> None:
     with pytest.raises(ValueError, match="frozen"):
-        models.Scope(user_id="ada").user_id = "eve"  # type: ignore[misc]
+        models.Scope(user_id="ada").user_id = "eve"
 
 
 def test_a_naive_time_is_refused_by_name() -> None:

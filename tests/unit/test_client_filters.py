@@ -8,6 +8,7 @@ from ricordo import filters
 from ricordo._convert.filters import encode_filter
 from ricordo.errors import MemoryClientError
 from ricordo.filters import MEMORY_FIELDS, TURN_FIELDS, all_of, any_of, field, parse
+from ricordo.models import ManagedTopic, MemoryKind
 from ricordo.models.filter import AllOf, AnyOf, Comparison, Filter, Negated
 from ricordo.v1 import filter_pb2
 
@@ -57,7 +58,9 @@ def test_no_condition_is_no_filter(nothing: dict[str, Any] | None) -> None:
     assert parse(nothing, MEMORY_FIELDS) is None
 
 
-@pytest.mark.parametrize("path", ["colour", "metadata", "labels", "content.x", "metadata.", "", "org_id"])
+@pytest.mark.parametrize(
+    "path", ["colour", "metadata", "labels", "content.x", "labels.a.b", "metadata.", "", "org_id"]
+)
 def test_another_field_is_refused_with_the_accepted_ones(path: str) -> None:
     with pytest.raises(MemoryClientError, match=r"accepted: agent_id, content.*labels.<key>, metadata.<key>"):
         parse({"$or": [{"$nor": [{path: 1}]}]}, MEMORY_FIELDS)
@@ -102,6 +105,24 @@ def test_a_tree_on_the_wire() -> None:
     assert comparison.comparison.comparator == filter_pb2.COMPARATOR_GT
     assert comparison.comparison.values[0].double_value == 1.0
     assert negated.negated.comparison.values[0].string_value == "x"
+
+
+@pytest.mark.parametrize(
+    ("condition", "sent"),
+    [
+        (field("kind").eq("semantic"), "SEMANTIC"),
+        (field("kind").is_in([MemoryKind.EPISODIC]), "EPISODIC"),
+        (field("source").eq("user"), "USER"),
+        (field("topics", "managed").has("user_preferences"), "USER_PREFERENCES"),
+        (field("topics").has(ManagedTopic.USER_PREFERENCES), "USER_PREFERENCES"),
+        (field("topics").has("user_preferences"), "user_preferences"),
+        (field("metadata", "kind").eq("semantic"), "semantic"),
+    ],
+)
+def test_words_of_the_contract_are_sent_as_it_writes_them(condition: Filter, sent: str) -> None:
+    wire = encode_filter(condition, MEMORY_FIELDS)
+    assert wire is not None
+    assert wire.comparison.values[0].string_value == sent
 
 
 @pytest.mark.parametrize("value", [float("nan"), 2**64, object()])

@@ -81,7 +81,7 @@ def _decode_outcome(outcome: pb.SourceOutcome) -> models.SourceOutcome:
     return models.SourceOutcome(
         source=enums.CONTEXT_SOURCE.decode(outcome.source),
         requested_mode=enums.SEARCH_MODE.decode(outcome.requested_mode),
-        effective_mode=enums.SEARCH_MODE.decode(outcome.effective_mode),
+        effective_mode=enums.SEARCH_MODE.decode(outcome.effective_mode) if outcome.effective_mode else None,
         count=outcome.count,
         error=outcome.error or None,
         retryable=outcome.retryable,

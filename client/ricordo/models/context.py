@@ -24,13 +24,13 @@ class SourceSpec(Model):
 class SourceOutcome(Model):
     """How one source fared.
 
-    An `effective_mode` other than `requested_mode` means that it was degraded. `error` is None when it did
-    not fail; `retryable` tells whether the same call may succeed later.
+    An `effective_mode` other than `requested_mode` means that it was degraded; None, that it failed: then `error`
+    says why, and `retryable` whether the same call may succeed later.
     """
 
     source: ContextSource
     requested_mode: SearchMode
-    effective_mode: SearchMode
+    effective_mode: SearchMode | None = None
     count: int = 0
     error: str | None = None
     retryable: bool = False

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ricordo import Client
+from ricordo import Client, Memory
 from tests.fixtures.fake_service import FakeService
 
 
@@ -11,4 +11,18 @@ from tests.fixtures.fake_service import FakeService
 def client(fake: FakeService) -> Iterator[Client]:
     """A client of the scripted server."""
     with Client(fake.target) as one:
+        yield one
+
+
+@pytest.fixture
+def live(service_target: str, token: str) -> Iterator[Client]:
+    """A client of a real server, as a service of the test's own project."""
+    with Client(service_target, token=token) as one:
+        yield one
+
+
+@pytest.fixture
+def live_memory(live: Client) -> Iterator[Memory]:
+    """The facade on a real server."""
+    with Memory(client=live) as one:
         yield one
