@@ -1,0 +1,263 @@
+"""Four tenants with rows in every table, and who may read and write each of them, told without SQL.
+
+Two projects whose two stores have the same ids, and the same rows in all four: only both clauses of a policy
+together tell one tenant from the others. Some rows are crossed (a turn of one user in the session of another, a
+vector of one on the memory of another): no code of ours writes those, but only on them some clauses show.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+from psycopg import sql
+
+from ricordo_server.db.tables import METADATA
+
+EVERYONE = "*"
+VECTOR = json.dumps([1.0] + [0.0] * 63)
+ALPHA, OMEGA = "alpha", "omega"
+
+
+@dataclass(frozen=True)
+class Item:
+    """A row with the end users of whom one may read it, and who must be all bound together to write it.
+
+    A service principal of its tenant may do both; None is nobody.
+    """
+
+    table: str
+    values: Mapping[str, Any]
+    readers: frozenset[str | None]
+    owners: frozenset[str | None]
+    words: str = ""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return tuple(
+            self.values[column.name] for column in METADATA.tables[f"ricordo.{self.table}"].primary_key
+        )
+
+    def lies_in(self, project_id: UUID, store_id: UUID) -> bool:
+        """Tables of a project are not divided by store."""
+        same_store = self.values.get("store_id") in (None, store_id) or self.table == "store"
+        return self.values["project_id"] == project_id and same_store
+
+
+@dataclass(frozen=True)
+class Tenants:
+    """`project_id` and `store_id` are the tenant that probes work in; the others are foreign to it."""
+
+    project_id: UUID = field(default_factory=uuid4)
+    store_id: UUID = field(default_factory=uuid4)
+    other_project: UUID = field(default_factory=uuid4)
+    other_store: UUID = field(default_factory=uuid4)
+
+    @property
+    def projects(self) -> tuple[UUID, UUID]:
+        return self.project_id, self.other_project
+
+    @property
+    def stores(self) -> tuple[UUID, UUID]:
+        return self.store_id, self.other_store
+
+    def items(self, table: str) -> list[Item]:
+        """Every row of the table, of all tenants."""
+        found = []
+        for project_id in self.projects:
+            if table in PROJECT_ITEMS:
+                found += PROJECT_ITEMS[table](self, project_id)
+                continue
+            for store_id in self.stores:
+                tenant = {"project_id": project_id, "store_id": store_id}
+                found += [
+                    Item(table, {**tenant, **item.values}, item.readers, item.owners, item.words)
+                    for item in STORE_ITEMS[table]()
+                ]
+        return found
+
+    def mine(self, table: str) -> list[Item]:
+        return [item for item in self.items(table) if item.lies_in(self.project_id, self.store_id)]
+
+
+def _users(*names: str | None) -> frozenset[str | None]:
+    return frozenset(names)
+
+
+def _projects(tenants: Tenants, project_id: UUID) -> list[Item]:
+    values = {"project_id": project_id, "organization_id": tenants.project_id, "display_name": "p"}
+    return [Item("project", values, _users(EVERYONE), _users(None))]
+
+
+def _stores(tenants: Tenants, project_id: UUID) -> list[Item]:
+    return [
+        Item(
+            "store",
+            {
+                "project_id": project_id,
+                "store_id": store_id,
+                "name": name,
+                "languages_in_use": ["english"],
+                "creator_id": "test",
+            },
+            _users(EVERYONE),
+            _users(None),
+        )
+        for store_id, name in zip(tenants.stores, ("default", "other"), strict=True)
+    ]
+
+
+def _request_ids(tenants: Tenants, project_id: UUID) -> list[Item]:
+    return [
+        Item(
+            "idempotency",
+            {
+                "project_id": project_id,
+                "principal_id": "p",
+                "user_id": user,
+                "method": "m",
+                "request_id": "r",
+                "payload_digest": b"digest",
+            },
+            _users(user),
+            _users(user),
+        )
+        for user in ("ann", "bob", "")
+    ]
+
+
+PROJECT_ITEMS = {"project": _projects, "store": _stores, "idempotency": _request_ids}
+
+# memory_id: owner, visibility, words
+MEMORIES = {
+    "ann": ("ann", "PRIVATE", ALPHA),
+    "ann-omega": ("ann", "PRIVATE", OMEGA),
+    "ann-shared": ("ann", "PROJECT", ALPHA),
+    "bob": ("bob", "PRIVATE", ALPHA),
+    "bob-shared": ("bob", "PROJECT", ALPHA),
+    "nobody": (None, "PRIVATE", ALPHA),
+}
+
+
+def _readers(owner: str | None, visibility: str) -> frozenset[str | None]:
+    return _users(EVERYONE) if visibility == "PROJECT" else _users(owner)
+
+
+def _memories(table: str = "memory") -> Iterator[Item]:
+    for memory_id, (owner, visibility, words) in MEMORIES.items():
+        values: dict[str, Any] = {
+            "memory_id": memory_id,
+            "kind": "SEMANTIC",
+            "content": words,
+            "scope_key": memory_id,
+            "user_id": owner,
+            "visibility": visibility,
+            "language": "english",
+        }
+        if table == "memory_revision":
+            values |= {"revision": 1, "action": "CREATED"}
+        yield Item(table, values, _readers(owner, visibility), _users(owner), words)
+
+
+def _memory_vectors() -> Iterator[Item]:
+    rows = [(memory_id, 0, owner, visibility) for memory_id, (owner, visibility, _) in MEMORIES.items()]
+    crossed = [
+        ("bob", 1, "ann", "PRIVATE"),
+        ("ann", 1, "bob", "PRIVATE"),
+        ("bob-shared", 1, "ann", "PRIVATE"),
+    ]
+    for memory_id, chunk_no, owner, visibility in rows + crossed:
+        values = {
+            "memory_id": memory_id,
+            "model_id": 1,
+            "chunk_no": chunk_no,
+            "kind": "SEMANTIC",
+            "user_id": owner,
+            "visibility": visibility,
+            "embedding": VECTOR,
+        }
+        owners = _users(owner, MEMORIES[memory_id][0])
+        yield Item("memory_embedding", values, _readers(owner, visibility), owners)
+
+
+def _sessions() -> Iterator[Item]:
+    for name, owner in (("ann", "ann"), ("bob", "bob"), ("nobody", None)):
+        values = {"scope_key": name, "user_id": owner, "session_id": name, "root_session_id": name}
+        yield Item("session", values, _users(owner), _users(owner))
+
+
+# turn_id: session, owner, words
+TURNS = {
+    "ann": ("ann", "ann", ALPHA),
+    "ann-omega": ("ann", "ann", OMEGA),
+    "bob": ("bob", "bob", ALPHA),
+    "nobody": ("nobody", None, ALPHA),
+    "ann-with-bob": ("bob", "ann", ALPHA),
+    "bob-with-ann": ("ann", "bob", ALPHA),
+}
+
+
+def _turns() -> Iterator[Item]:
+    for number, (turn_id, (session, owner, words)) in enumerate(TURNS.items()):
+        values = {
+            "turn_id": turn_id,
+            "scope_key": session,
+            "user_id": owner,
+            "session_id": session,
+            "turn_seq": number,
+            "role": "user",
+            "content": words,
+            "event_time": "2026-01-31T12:00:00Z",
+            "create_time": "2026-01-31T12:00:00Z",
+            "language": "english",
+        }
+        session_owner = None if session == "nobody" else session
+        yield Item("turn", values, _users(owner), _users(owner, session_owner), words)
+
+
+def _turn_vectors() -> Iterator[Item]:
+    rows = [(turn_id, 0, owner) for turn_id, (_, owner, _) in TURNS.items()]
+    for turn_id, chunk_no, owner in [*rows, ("bob", 1, "ann"), ("ann", 1, "bob")]:
+        values = {
+            "turn_id": turn_id,
+            "model_id": 1,
+            "chunk_no": chunk_no,
+            "user_id": owner,
+            "embedding": VECTOR,
+        }
+        yield Item("turn_embedding", values, _users(owner), _users(owner, TURNS[turn_id][1]))
+
+
+STORE_ITEMS = {
+    "session": _sessions,
+    "turn": _turns,
+    "turn_embedding": _turn_vectors,
+    "memory": _memories,
+    "memory_embedding": _memory_vectors,
+    "memory_revision": lambda: _memories("memory_revision"),
+}
+
+
+def insert_row(connection: psycopg.Connection[Any], table: str, values: Mapping[str, Any]) -> int:
+    statement = sql.SQL("INSERT INTO ricordo.{} ({}) VALUES ({})").format(
+        sql.Identifier(table),
+        sql.SQL(", ").join(map(sql.Identifier, values)),
+        sql.SQL(", ").join(sql.Placeholder() * len(values)),
+    )
+    return connection.execute(statement, list(values.values())).rowcount
+
+
+def settle(superuser_url: str) -> Tenants:
+    """Writes all rows, past every policy, and commits."""
+    tenants = Tenants()
+    with psycopg.connect(superuser_url) as connection:
+        connection.execute(
+            "INSERT INTO ricordo.organization (organization_id, display_name) VALUES (%s, 'o')",
+            [tenants.project_id],
+        )
+        for table in (*PROJECT_ITEMS, *STORE_ITEMS):
+            for item in tenants.items(table):
+                insert_row(connection, table, item.values)
+    return tenants
