@@ -104,7 +104,7 @@ def _by_rank(candidates: Iterable[Candidate]) -> Leg:
 def _share_of_best(leg: Leg) -> dict[str, float]:
     """score / max: ts_rank has a true zero, so shares keep their meaning. No best above 0: all alike, 1."""
     best = max((c.score for c in leg.values()), default=0.0)
-    return {item_id: c.score / best if best > 0 else 1.0 for item_id, c in leg.items()}
+    return {item_id: max(c.score, 0.0) / best if best > 0 else 1.0 for item_id, c in leg.items()}
 
 
 def _min_max(leg: Leg) -> dict[str, float]:
