@@ -24,18 +24,27 @@ Connection = psycopg.Connection[Any]
 # The clauses as PostgreSQL prints them. In the sub-selects project and store of the row's parent are left out: the
 # parent's own policy says them again.
 SETTING = re.compile(r"current_setting\(('[a-z_.]+')::text\)")
-CLAUSES = [
-    re.compile(pattern)
-    for pattern in (
-        r"\(project_id = \(current_setting\('ricordo.project_id'::text\)\)::uuid\)",
-        r"\(store_id = \(current_setting\('ricordo.store_id'::text\)\)::uuid\)",
-        r"\(current_setting\('ricordo.any_user'::text\)\)::boolean",
-        r"\((?:memory\.)?user_id = ANY \(\(current_setting\('ricordo.user_ids'::text\)\)::text\[\]\)\)",
-        r"\(visibility = 'PROJECT'::text\)",
-        r"\(tsv @@ \(current_setting\('ricordo.text_query'::text\)\)::tsquery\)",
-        r"\(\w+\.(memory_id|turn_id|scope_key) = \w+\.\1\)",
-    )
-]
+CLAUSES = {
+    name: re.compile(pattern)
+    for name, pattern in {
+        "project": r"\(project_id = \(current_setting\('ricordo.project_id'::text\)\)::uuid\)",
+        "store": r"\(store_id = \(current_setting\('ricordo.store_id'::text\)\)::uuid\)",
+        "any user": r"\(current_setting\('ricordo.any_user'::text\)\)::boolean",
+        "own": r"\((?:memory\.)?user_id = ANY \(\(current_setting\('ricordo.user_ids'::text\)\)::text\[\]\)\)",
+        "words": r"\(tsv @@ \(current_setting\('ricordo.text_query'::text\)\)::tsquery\)",
+        "shared": r"\(visibility = 'PROJECT'::text\)",
+        "parent": r"\(\w+\.(memory_id|turn_id|scope_key) = \w+\.\1\)",
+    }.items()
+}
+WITHOUT_SETTING = ("shared", "parent")
+
+# What no statement can tell from the sound policy.
+EQUIVALENT = {
+    # The clause is not about the row, so USING has refused before.
+    "store.app_update WITH CHECK: any user -> true",
+    # A service reads every memory of its store, so each revision has one that it reads.
+    "memory_revision.app_select USING: any user -> false",
+}
 
 
 @dataclass(frozen=True)
@@ -52,12 +61,13 @@ class Policy:
     check: str | None
 
     def mutants(self) -> Iterator[Mutant]:
-        yield Mutant("dropped", self._compose("DROP POLICY {} ON ricordo.{}"))
+        whole = f"{self.table}.{self.name}"
+        yield Mutant(f"{whole} dropped", self._compose("DROP POLICY {} ON ricordo.{}"))
         for part, expression in (("USING", self.using), ("WITH CHECK", self.check)):
             if expression:
                 for name, broken in (*break_expression(expression), *self._soften(part, expression)):
                     altered = self._compose("ALTER POLICY {} ON ricordo.{} ") + sql.SQL(f"{part} ({broken})")
-                    yield Mutant(f"{part}: {name}", altered)
+                    yield Mutant(f"{whole} {part}: {name}", altered)
 
     def _soften(self, part: str, expression: str) -> Iterator[tuple[str, str]]:
         """Optional settings, where nothing else raises the error: USING for a check, a memory for its revision."""
@@ -71,11 +81,11 @@ class Policy:
 def break_expression(expression: str) -> Iterator[tuple[str, str]]:
     """Each clause made true and made false, and the whole made true."""
     yield "all true", "true"
-    for clause in CLAUSES:
+    for name, clause in CLAUSES.items():
         for found in clause.finditer(expression):
             for value in ("true", "false"):
                 broken = expression[: found.start()] + value + expression[found.end() :]
-                yield f"{found[0]} -> {value}", broken
+                yield f"{name} -> {value}", broken
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +128,7 @@ def survivors(connection: Connection, tenants: Tenants, policy: Policy) -> list[
         with connection.transaction(force_rollback=True):
             connection.execute(mutant.statement)
             if not any(findings(connection, tenants, policy.table)):
-                found.append(f"{policy.table}.{policy.name} {mutant.name}")
+                found.append(mutant.name)
     return found
 
 
@@ -132,7 +142,8 @@ def test_every_broken_policy_is_reported(
 ) -> None:
     own = [policy for policy in policies if policy.table == table]
     assert own
-    assert [name for policy in own for name in survivors(superuser, tenants, policy)] == []
+    survived = {name for policy in own for name in survivors(superuser, tenants, policy)}
+    assert survived == {name for name in EQUIVALENT if name.startswith(f"{table}.")}
 
 
 def test_every_policy_belongs_to_a_table_that_is_probed(policies: list[Policy]) -> None:
@@ -143,7 +154,8 @@ def test_every_setting_of_a_policy_is_broken_once(policies: list[Policy]) -> Non
     """A clause that CLAUSES does not know would never be tried."""
     for policy in policies:
         for expression in filter(None, (policy.using, policy.check)):
-            known = sum(len(clause.findall(expression)) for clause in CLAUSES[:4] + CLAUSES[5:6])
+            counts = {name: len(clause.findall(expression)) for name, clause in CLAUSES.items()}
+            known = sum(count for name, count in counts.items() if name not in WITHOUT_SETTING)
             assert known == len(SETTING.findall(expression)), expression
 
 
