@@ -11,7 +11,20 @@ import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from ricordo.v1 import memory_service_pb2, memory_service_pb2_grpc
+from ricordo.v1 import (
+    admin_service_pb2,
+    admin_service_pb2_grpc,
+    identity_service_pb2,
+    identity_service_pb2_grpc,
+    memory_service_pb2,
+    memory_service_pb2_grpc,
+    project_service_pb2,
+    project_service_pb2_grpc,
+    session_service_pb2,
+    session_service_pb2_grpc,
+    store_service_pb2,
+    store_service_pb2_grpc,
+)
 from ricordo_server.app.services import Services
 from ricordo_server.config import Settings
 from ricordo_server.db.checks import find_faults, find_model
@@ -19,16 +32,22 @@ from ricordo_server.db.connection import Database, Pool, open_pool
 from ricordo_server.domain.limits import MAX_REQUEST_BYTES
 from ricordo_server.embedding import load_embedder
 from ricordo_server.embedding.tokens import GptTokenCounter
+from ricordo_server.rpc.admin_service import AdminService
 from ricordo_server.rpc.authentication import authenticator
+from ricordo_server.rpc.identity_service import IdentityService
 from ricordo_server.rpc.interceptors import (
     AccessLog,
     Admission,
     Authentication,
     Deadline,
     ErrorMapping,
+    InProject,
     Tracing,
 )
 from ricordo_server.rpc.memory_service import MemoryService
+from ricordo_server.rpc.project_service import ProjectService
+from ricordo_server.rpc.session_service import SessionService
+from ricordo_server.rpc.store_service import StoreService
 
 log = logging.getLogger("ricordo.server")
 
@@ -95,6 +114,7 @@ async def serving(
             AccessLog(),
             ErrorMapping(),
             Authentication(authenticator(settings.development_project)),
+            InProject(),
             Deadline(settings.max_call_seconds),
         ],
         options=[
@@ -128,7 +148,21 @@ async def serving(
 def add_servicers(server: grpc.aio.Server, services: Services) -> list[str]:
     """Registers every service and answers their full names."""
     memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(MemoryService(services), server)
-    files = [memory_service_pb2]
+    session_service_pb2_grpc.add_SessionServiceServicer_to_server(SessionService(services), server)
+    store_service_pb2_grpc.add_StoreServiceServicer_to_server(StoreService(services), server)
+    project_service_pb2_grpc.add_ProjectServiceServicer_to_server(ProjectService(services), server)
+    identity_service_pb2_grpc.add_IdentityServiceServicer_to_server(IdentityService(), server)
+    files = [
+        memory_service_pb2,
+        session_service_pb2,
+        store_service_pb2,
+        project_service_pb2,
+        identity_service_pb2,
+    ]
+    if services.operator_pool is not None:
+        admin = AdminService(services.operator_pool)
+        admin_service_pb2_grpc.add_AdminServiceServicer_to_server(admin, server)
+        files.append(admin_service_pb2)
     return [service.full_name for file in files for service in file.DESCRIPTOR.services_by_name.values()]
 
 

@@ -7,6 +7,13 @@ from ricordo_server.domain.scope import Scope, ScopeFilter, Visibility, named_us
 WRITERS = frozenset({Role.WRITER, Role.ADMIN})
 
 
+def check_in_project(principal: Principal) -> None:
+    if principal.project_id is None:
+        raise denied(
+            "an operator belongs to no project: use a credential of the project's", required="project"
+        )
+
+
 def check_may_write(principal: Principal) -> None:
     if not principal.roles & WRITERS:
         raise denied("this credential may only read", required=Role.WRITER)
@@ -26,13 +33,16 @@ def check_operator(principal: Principal) -> None:
 
 def check_may_write_as(principal: Principal, scope: Scope, visibility: Visibility, field: str) -> None:
     """A bound user writes in its own name, and nothing that everyone reads."""
-    check_may_write(principal)
-    if principal.may_name_any_user:
-        return
-    if scope.user_id not in principal.user_ids:
-        raise denied("this credential may write only in its own user's name", field=f"{field}.scope.user_id")
+    check_may_write_in(principal, scope, f"{field}.scope")
     if visibility is Visibility.PROJECT:
         check_may_publish(principal, f"{field}.visibility")
+
+
+def check_may_write_in(principal: Principal, scope: Scope, field: str = "scope") -> None:
+    """A bound user writes in its own name only."""
+    check_may_write(principal)
+    if not principal.may_name_any_user and scope.user_id not in principal.user_ids:
+        raise denied("this credential may write only in its own user's name", field=f"{field}.user_id")
 
 
 def check_may_publish(principal: Principal, field: str) -> None:

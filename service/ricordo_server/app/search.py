@@ -10,6 +10,7 @@ from ricordo_server.app.permissions import check_may_read_as
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store
 from ricordo_server.db import memories as memories_db
+from ricordo_server.db import turns as turns_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.search import Searched, VectorLeg, get_vectors, search_by_text, search_by_vector
 from ricordo_server.domain.call import Call
@@ -18,6 +19,7 @@ from ricordo_server.domain.fusion import Candidate, Fused, fuse, rank_semantic, 
 from ricordo_server.domain.memory import Memory, MemoryQuery
 from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.search import Hit, SearchMode, SearchOptions, SearchResult
+from ricordo_server.domain.session import Turn, TurnQuery
 
 Item = TypeVar("Item")
 Reader = Callable[[TenantConnection, Sequence[str]], Awaitable[Mapping[str, Item]]]
@@ -46,6 +48,23 @@ async def search_memories(
     async with in_store(services.database, call, store_id) as connection:
         searched = memories_db.searched(query)
         return await search(connection, searched, prepared, memories_db.get_memories, include_embedding)
+
+
+async def search_turns(
+    services: Services,
+    call: Call,
+    store_id: str,
+    query: TurnQuery,
+    options: SearchOptions,
+    *,
+    include_embedding: bool = False,
+) -> SearchResult[Turn]:
+    """The best turns, as `search_memories`."""
+    check_may_read_as(call.principal, query.scope)
+    prepared = await prepare(services, call, options)
+    async with in_store(services.database, call, store_id) as connection:
+        searched = turns_db.searched(query)
+        return await search(connection, searched, prepared, turns_db.get_turns, include_embedding)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
 from ricordo_server.db import idempotency
+from ricordo_server.db import stores as stores_db
 from ricordo_server.db.connection import (
     Database,
     Pool,
@@ -36,11 +37,19 @@ async def write_store(
 ) -> Result:
     """Runs `work` in one transaction of the store, once for each request id.
 
+    The language it may write rows in is in use first, so that no row is ever in one that searches leave out.
+
     Raises:
         AlreadyAnswered: the request id has its answer; nothing was written again.
         DomainError: REQUEST_ID_REUSED, or what the work raised; nothing was written.
     """
-    return await _write(lambda: in_store(database, call, store_id), call, work)
+
+    async def work_in_language(connection: TenantConnection) -> Result:
+        if connection.language not in connection.languages_in_use:
+            await stores_db.use_language(connection)
+        return await work(connection)
+
+    return await _write(lambda: in_store(database, call, store_id), call, work_in_language)
 
 
 async def write_project(

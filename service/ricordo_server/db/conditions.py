@@ -2,7 +2,20 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, FromClause, Table, and_, func, literal, or_, true
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Label,
+    Table,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+)
 
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.scope import Exactly, Matching, ReadableBy, ScopeFilter, Visibility
@@ -43,3 +56,10 @@ def is_unexpired(table: Table | FromClause) -> ColumnElement[bool]:
 def one_of(column: ColumnElement[str], values: Sequence[str]) -> ColumnElement[bool]:
     """No values: no restriction."""
     return column == func.any(literal(list(values))) if values else true()
+
+
+def has_embedding(table: Table, vectors: Table, item_id: str) -> Label[bool]:
+    """Whether the row has vectors of the model whose number the parameter `model_id` is."""
+    same_row = and_(*(vectors.c[name] == table.c[name] for name in ("project_id", "store_id", item_id)))
+    of_model = vectors.c.model_id == bindparam("model_id")
+    return exists(select(1).where(same_row, of_model)).label("has_embedding")

@@ -17,9 +17,8 @@ from sqlalchemy.sql.elements import CompilerElement
 from ricordo_server.db.errors import translated_errors
 from ricordo_server.db.sql import load_sql
 from ricordo_server.domain.embedding_model import EmbeddingModel
-from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.principal import Principal
-from ricordo_server.domain.store import DEFAULT_STORE
+from ricordo_server.domain.store import DEFAULT_STORE, STORE_ID, store_not_found
 
 Row = dict[str, Any]
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -137,27 +136,36 @@ async def tenant_transaction(
         DomainError: STORE_NOT_FOUND, also for a store the principal may not see; or what `db.errors` makes of a
             failure of the database.
     """
-    name = store_name or DEFAULT_STORE
     with translated_errors():
         async with database.pool.connection(timeout=timeout) as connection:
             async with connection.pipeline():
                 await _enter_project(connection, principal, timeout)
-                entered = await connection.execute(
-                    load_sql("enter_store"), {"project_id": principal.project_id, "name": name}
-                )
-                row = await entered.fetchone()
-            if row is None:
-                message = f"there is no store {name!r} in this project: create it, or list the stores"
-                raise DomainError(Reason.STORE_NOT_FOUND, message, "store_id", {"store_id": name})
-            yield TenantConnection(
-                connection,
-                project_id=principal.project_id or NO_PROJECT,
-                store_id=row["store_id"],
-                store_name=row["store_name"],
-                language=row["language"],
-                languages_in_use=row["languages_in_use"],
-                embedding_model=database.embedding_model,
-            )
+                project = ProjectConnection(connection, principal.project_id or NO_PROJECT)
+                tenant = await enter_store(project, database.embedding_model, store_name)
+            yield tenant
+
+
+async def enter_store(project: ProjectConnection, model: EmbeddingModel, store_name: str) -> TenantConnection:
+    """From inside the project into one of its stores, for the rest of the transaction.
+
+    Raises:
+        DomainError: STORE_NOT_FOUND.
+    """
+    name = store_name or DEFAULT_STORE
+    if not STORE_ID.fullmatch(name):  # PostgreSQL could not even be asked for some
+        raise store_not_found(name)
+    row = await project.fetch_one(load_sql("enter_store"), {"project_id": project.project_id, "name": name})
+    if row is None:
+        raise store_not_found(name)
+    return TenantConnection(
+        project.raw,
+        project_id=project.project_id,
+        store_id=row["store_id"],
+        store_name=row["store_name"],
+        language=row["language"],
+        languages_in_use=row["languages_in_use"],
+        embedding_model=model,
+    )
 
 
 @asynccontextmanager

@@ -14,6 +14,8 @@ REASON_BY_STATE: dict[str, tuple[Reason, str]] = {
     "57014": (Reason.DEADLINE_EXCEEDED, "the deadline passed before the work was done: allow more time"),
     "40001": (Reason.WRITE_CONFLICT, "concurrent writers collided: try again"),
     "40P01": (Reason.WRITE_CONFLICT, "concurrent writers collided: try again"),
+    # The row that a new one belongs to went away meanwhile, as a deleted store: the next attempt sees it gone.
+    "23503": (Reason.WRITE_CONFLICT, "what this belongs to was deleted meanwhile: look whether it is there"),
     "42501": (Reason.PERMISSION_DENIED, "the credential may not do this"),
     "2201B": (Reason.INVALID_FILTER, "the regular expression is not valid in PostgreSQL: correct it"),
     "57P01": (Reason.DATABASE_UNAVAILABLE, UNAVAILABLE),

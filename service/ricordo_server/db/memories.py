@@ -14,7 +14,6 @@ from sqlalchemy import (
     bindparam,
     case,
     delete,
-    exists,
     func,
     literal,
     not_,
@@ -25,7 +24,7 @@ from sqlalchemy import update as update_of
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql.elements import CompilerElement
 
-from ricordo_server.db.conditions import in_scope, in_tenant, is_live, is_unexpired, one_of
+from ricordo_server.db.conditions import has_embedding, in_scope, in_tenant, is_live, is_unexpired, one_of
 from ricordo_server.db.connection import Row, TenantConnection
 from ricordo_server.db.filters import compile_filter
 from ricordo_server.db.memory_rows import changed_column, memory_columns, memory_from
@@ -42,14 +41,7 @@ SET_ON_INSERT = [
     if column.name not in {"revision", "create_time", "update_time", "delete_time"}
 ]
 NEW = {column.name: bindparam(f"new_{column.name}", type_=column.type) for column in SET_ON_INSERT}
-HAS_EMBEDDING = exists(
-    select(1).where(
-        memory_embedding.c.project_id == memory.c.project_id,
-        memory_embedding.c.store_id == memory.c.store_id,
-        memory_embedding.c.memory_id == memory.c.memory_id,
-        memory_embedding.c.model_id == bindparam("model_id"),
-    )
-).label("has_embedding")
+HAS_EMBEDDING = has_embedding(memory, memory_embedding, "memory_id")
 KEY_COLUMNS = ("project_id", "store_id", "kind", "custom_type", "scope_key", "key")
 HAS_LIVE_KEY = and_(memory.c.key.is_not(None), memory.c.delete_time.is_(None))
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ricordo_server.domain.filter import Filter
 from ricordo_server.domain.metadata import Metadata
-from ricordo_server.domain.scope import Scope
+from ricordo_server.domain.scope import EVERY_SCOPE, Scope, ScopeFilter
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,19 @@ class Turn:
 class RecordedTurn:
     turn: Turn
     created: bool
+
+
+@dataclass(frozen=True)
+class SessionQuery:
+    """Which sessions a read may see."""
+
+    scope: ScopeFilter = EVERY_SCOPE
+    filter: Filter | None = None
+
+
+@dataclass(frozen=True)
+class TurnQuery:
+    """Which turns a read may see."""
+
+    scope: ScopeFilter = EVERY_SCOPE
+    filter: Filter | None = None

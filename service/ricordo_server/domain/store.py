@@ -1,9 +1,14 @@
 """Containers: organization, project, store."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from ricordo_server.domain.errors import DomainError, Reason
+
+STORE_ID = re.compile(r"[a-z][a-z0-9-]{1,54}[a-z0-9]")
 DEFAULT_STORE = "default"
 DEFAULT_LANGUAGE = "english"
 
@@ -36,10 +41,21 @@ class Project:
 
 
 @dataclass(frozen=True)
+class ProjectDraft:
+    organization_id: UUID
+    display_name: str
+    language: str | None = None
+
+
+@dataclass(frozen=True)
 class StoreDraft:
     store_id: str
     description: str = ""
     language: str | None = None
+
+
+# New values by field name: of `description` and `language`.
+StoreChanges = Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -52,3 +68,13 @@ class Store:
     creator_id: str
     create_time: datetime
     update_time: datetime
+
+
+SHOWN_NAME_CHARACTERS = 64
+
+
+def store_not_found(name: str) -> DomainError:
+    """Of any name: one that is no store id cannot be found either."""
+    shown = name[:SHOWN_NAME_CHARACTERS]
+    message = f"there is no store {shown!r} in this project: create it, or list the stores"
+    return DomainError(Reason.STORE_NOT_FOUND, message, "store_id", {"store_id": shown})

@@ -1,19 +1,22 @@
 """Checks of request fields that several services share. Each names the field as the request has it."""
 
+import json
 import re
 from collections.abc import Sequence
+from uuid import UUID
 
 from ricordo_server.domain.errors import DomainError, Reason, invalid_field, over_limit
 from ricordo_server.domain.limits import (
     DEFAULT_PAGE_SIZE,
     MAX_BATCH_ITEMS,
+    MAX_CONTENT_BYTES,
     MAX_NAME_BYTES,
     MAX_ORDER_KEYS,
     MAX_PAGE_SIZE,
 )
 
-STORE_ID = re.compile(r"[a-z][a-z0-9-]{1,54}[a-z0-9]")
 MEMORY_ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TURN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TYPE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 SCHEMA_ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
 
@@ -52,6 +55,28 @@ def check_pattern(field: str, value: str, pattern: re.Pattern[str]) -> str:
     if not pattern.fullmatch(value):
         raise invalid_field(field, f"{field} must match ^{pattern.pattern}$")
     return value
+
+
+def check_json(field: str, value: str) -> str:
+    """JSON text or nothing, at most 256 KiB; kept as it is, so nothing of it is converted here."""
+    check_text(field, value, limit=MAX_CONTENT_BYTES)
+    try:
+        if value:
+            json.loads(value, parse_int=len, parse_float=len, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise invalid_field(field, f"{field} is no JSON text: {str(error)[:100]}") from error
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def check_uuid(field: str, value: str) -> UUID:
+    try:
+        return UUID(value)
+    except ValueError as error:
+        raise invalid_field(field, f"{field} must be a UUID, as the server gave it") from error
 
 
 def check_batch(field: str, count: int) -> None:

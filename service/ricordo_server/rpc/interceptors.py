@@ -15,6 +15,7 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 from grpc_status import rpc_status
 
+from ricordo_server.app.permissions import check_in_project
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.principal import Principal
 from ricordo_server.rpc.calls import current_deadline, current_method, current_principal
@@ -29,6 +30,8 @@ current_trace_id: ContextVar[str] = ContextVar("current_trace_id", default="")
 
 # Health and reflection answer even when the server is at its bound.
 EXEMPT = ("/grpc.health.", "/grpc.reflection.")
+# Everything else is about one project's rows, which an operator has none of.
+WITHOUT_PROJECT = ("/ricordo.v1.AdminService/", "/ricordo.v1.IdentityService/")
 TRACE_HEADER = "x-trace-id"
 
 
@@ -182,6 +185,20 @@ class Authentication(Around):
             return await handler(request, context)
 
         return authenticated
+
+
+class InProject(Around):
+    """Keeps operators out of the projects, before their requests are even decoded."""
+
+    def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
+        if details.method.startswith(WITHOUT_PROJECT):
+            return handler
+
+        async def checked(request: Any, context: Any) -> Any:
+            check_in_project(current_principal.get())
+            return await handler(request, context)
+
+        return checked
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,77 @@
+"""Projects and organizations: the caller's own, and the operator's work on all of them."""
+
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from ricordo_server.app.permissions import check_operator
+from ricordo_server.app.services import Services
+from ricordo_server.app.transactions import in_project, write_project
+from ricordo_server.db import projects as projects_db
+from ricordo_server.db import stores as stores_db
+from ricordo_server.db.connection import Pool, ProjectConnection
+from ricordo_server.domain.call import Call
+from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.paging import Page, PageRequest
+from ricordo_server.domain.store import DEFAULT_STORE, Organization, Project, ProjectDraft, StoreDraft
+
+
+async def get_project(services: Services, call: Call) -> Project:
+    """The project of the credential.
+
+    Raises:
+        DomainError: PROJECT_NOT_FOUND.
+    """
+    async with in_project(services.database.pool, call) as connection:
+        found = await projects_db.get_project(connection)
+    if found is None:
+        message = "the project of this credential is not there: ask the operator for a new credential"
+        raise DomainError(Reason.PROJECT_NOT_FOUND, message)
+    return found
+
+
+async def create_organization(pool: Pool, call: Call, display_name: str) -> Organization:
+    """Writes a new organization; `pool` is the operator's.
+
+    Raises:
+        DomainError: PERMISSION_DENIED.
+    """
+    check_operator(call.principal)
+
+    async def work(connection: ProjectConnection) -> Organization:
+        return await projects_db.create_organization(connection, uuid7(), display_name)
+
+    return await write_project(pool, call, work)
+
+
+async def create_project(pool: Pool, call: Call, draft: ProjectDraft) -> Project:
+    """Writes a new project with its store `default`; `pool` is the operator's.
+
+    Raises:
+        DomainError: ORGANIZATION_NOT_FOUND, PERMISSION_DENIED.
+    """
+    check_operator(call.principal)
+
+    async def work(connection: ProjectConnection) -> Project:
+        created = await projects_db.create_project(connection, uuid7(), draft)
+        if created is None:
+            message = f"there is no organization {draft.organization_id}: create it first"
+            raise DomainError(Reason.ORGANIZATION_NOT_FOUND, message, "project.organization_id")
+        store, creator_id = StoreDraft(DEFAULT_STORE), call.principal.principal_id
+        await stores_db.create_store(connection, created.project_id, uuid7(), store, creator_id)
+        return created
+
+    return await write_project(pool, call, work)
+
+
+async def list_projects(
+    pool: Pool, call: Call, organization_id: UUID | None, page: PageRequest
+) -> Page[Project]:
+    """Newest first; `pool` is the operator's.
+
+    Raises:
+        DomainError: PERMISSION_DENIED.
+    """
+    check_operator(call.principal)
+    async with in_project(pool, call) as connection:
+        return await projects_db.list_projects(connection, organization_id, page)

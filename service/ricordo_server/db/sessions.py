@@ -1,0 +1,128 @@
+"""Statements on sessions. A session is found by the key of its exact scope."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg.types.json import Jsonb
+from sqlalchemy import ColumnElement, and_, bindparam, delete, false, func, literal, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from ricordo_server.db.conditions import in_scope, in_tenant
+from ricordo_server.db.connection import Row, TenantConnection
+from ricordo_server.db.filters import compile_filter
+from ricordo_server.db.paging import fetch_page, order_keys, text_key, time_key
+from ricordo_server.db.rows import scope_columns, scope_from
+from ricordo_server.db.tables import session
+from ricordo_server.domain.metadata import decode_metadata, encode_metadata
+from ricordo_server.domain.paging import OrderBy, Page, PageRequest
+from ricordo_server.domain.scope import Scope
+from ricordo_server.domain.session import Session, SessionDraft, SessionQuery
+
+ORDERS = {
+    "create_time": time_key(session.c.create_time),
+    "update_time": time_key(session.c.update_time),
+    "last_activity_time": time_key(session.c.last_activity_time),
+    "session_id": text_key(session.c.session_id),
+}
+
+KEY_COLUMNS = ("project_id", "store_id", "scope_key")
+OF_EVERY_SESSION = (*KEY_COLUMNS, "user_id", "session_id", "labels")
+NEW = {name: bindparam(f"new_{name}", type_=session.c[name].type) for name in OF_EVERY_SESSION}
+# A conflicting row is locked before WHERE is asked, so this locks without writing a version of it.
+LOCK = (
+    upsert(session)
+    .values({**NEW, "root_session_id": NEW["session_id"]})
+    .on_conflict_do_update(index_elements=KEY_COLUMNS, set_={"next_seq": session.c.next_seq}, where=false())
+)
+PARENT = session.alias("parent")
+
+
+def _parameters(connection: TenantConnection, scope: Scope) -> Row:
+    columns = {**connection.key, **scope_columns(scope), "labels": Jsonb(dict(scope.labels))}
+    return {f"new_{name}": value for name, value in columns.items()}
+
+
+def session_from(row: Row, connection: TenantConnection) -> Session:
+    return Session(
+        store_id=connection.store_name,
+        scope=scope_from(row),
+        parent_session_id=row["parent_session_id"],
+        root_session_id=row["root_session_id"],
+        metadata=decode_metadata(row["metadata"]),
+        create_time=row["create_time"],
+        update_time=row["update_time"],
+        last_activity_time=row["last_activity_time"],
+        last_turn_seq=row["next_seq"] - 1,
+    )
+
+
+async def create_session(connection: TenantConnection, draft: SessionDraft) -> Session | None:
+    """Inserts the session; None when its exact scope has one."""
+    statement = (
+        upsert(session)
+        .values(
+            {
+                **NEW,
+                "parent_session_id": draft.parent_session_id,
+                "root_session_id": _root(connection, draft),
+                "metadata": bindparam("new_metadata", type_=session.c.metadata.type),
+            }
+        )
+        .on_conflict_do_nothing()
+        .returning(*session.c)
+    )
+    parameters = _parameters(connection, draft.scope)
+    metadata = Jsonb(encode_metadata(draft.metadata))
+    row = await connection.fetch_one(statement, {**parameters, "new_metadata": metadata})
+    return session_from(row, connection) if row else None
+
+
+def _root(connection: TenantConnection, draft: SessionDraft) -> ColumnElement[str]:
+    """The parent's root when the parent is known among the same user's and labels' sessions."""
+    if not draft.parent_session_id:
+        return literal(draft.scope.session_id)
+    parent_scope = Scope(draft.scope.user_id, draft.parent_session_id, draft.scope.labels)
+    known = select(PARENT.c.root_session_id).where(
+        in_tenant(PARENT, connection), PARENT.c.scope_key == parent_scope.key
+    )
+    return func.coalesce(known.scalar_subquery(), draft.parent_session_id)
+
+
+async def lock_session(connection: TenantConnection, scope: Scope) -> None:
+    """Creates the session if it is new, and holds it until the transaction ends."""
+    await connection.execute(LOCK, _parameters(connection, scope))
+
+
+async def lock_known_session(connection: TenantConnection, scope: Scope) -> bool:
+    """Holds the session until the transaction ends; False when there is none."""
+    statement = select(session.c.scope_key).where(_is(connection, scope)).with_for_update()
+    return await connection.fetch_one(statement) is not None
+
+
+def _is(connection: TenantConnection, scope: Scope) -> ColumnElement[bool]:
+    return and_(in_tenant(session, connection), session.c.scope_key == scope.key)
+
+
+async def get_session(connection: TenantConnection, scope: Scope) -> Session | None:
+    row = await connection.fetch_one(select(session).where(_is(connection, scope)))
+    return session_from(row, connection) if row else None
+
+
+async def delete_session(connection: TenantConnection, scope: Scope) -> None:
+    await connection.execute(delete(session).where(_is(connection, scope)))
+
+
+def matching(query: SessionQuery) -> ColumnElement[bool]:
+    conditions: list[Any] = [in_scope(session, query.scope)]
+    if query.filter is not None:
+        conditions.append(compile_filter(query.filter, session))
+    return and_(*conditions)
+
+
+async def list_sessions(
+    connection: TenantConnection, query: SessionQuery, order_by: Sequence[OrderBy], page: PageRequest
+) -> Page[Session]:
+    keys = order_keys(order_by, ORDERS, [OrderBy("last_activity_time", descending=True)])
+    keys.append(text_key(session.c.scope_key))
+    statement = select(session).where(in_tenant(session, connection), matching(query))
+    return await fetch_page(connection, statement, keys, page, lambda row: session_from(row, connection))

@@ -1,0 +1,135 @@
+"""Statements on turns."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg.types.json import Jsonb
+from sqlalchemy import ColumnElement, and_, delete, select
+
+from ricordo_server.db.conditions import has_embedding, in_scope, in_tenant, one_of
+from ricordo_server.db.connection import Row, TenantConnection
+from ricordo_server.db.filters import compile_filter
+from ricordo_server.db.paging import OrderKey, fetch_page, order_keys, text_key, time_key
+from ricordo_server.db.rows import scope_from
+from ricordo_server.db.search import Searched
+from ricordo_server.db.sql import load_sql
+from ricordo_server.db.tables import turn, turn_embedding
+from ricordo_server.domain.metadata import decode_metadata, encode_metadata
+from ricordo_server.domain.paging import OrderBy, Page, PageRequest
+from ricordo_server.domain.scope import Scope
+from ricordo_server.domain.session import ToolCall, Turn, TurnDraft, TurnQuery
+
+STORED = [column for column in turn.c if column.name != "tsv"]
+HAS_EMBEDDING = has_embedding(turn, turn_embedding, "turn_id")
+ORDERS = {
+    "turn_seq": OrderKey(turn.c.turn_seq, int),
+    "create_time": time_key(turn.c.create_time),
+    "event_time": time_key(turn.c.event_time),
+}
+AS_RECORDED = [OrderBy("create_time"), OrderBy("turn_seq")]
+
+
+@dataclass(frozen=True)
+class NumberedTurn:
+    """A turn's place: its own when it was created now, that of the turn with its idempotency key otherwise."""
+
+    turn_id: str
+    turn_seq: int
+    create_time: datetime
+    created: bool
+
+
+async def record_turns(
+    connection: TenantConnection, scope: Scope, drafts: Sequence[tuple[str, TurnDraft]]
+) -> list[NumberedTurn]:
+    """Inserts each (id, draft) whose idempotency key the session does not know; no key may come twice.
+
+    `lock_session` must have gone before, in the same transaction.
+    """
+    columns = [_turn_columns(turn_id, draft) for turn_id, draft in drafts]
+    parameters = {name: [item[name] for item in columns] for name in columns[0]}
+    context = {**connection.key, "scope_key": scope.key, "language": connection.language}
+    rows = await connection.fetch_all(load_sql("record_turns"), {**parameters, **context})
+    by_id = {row["turn_id"]: row for row in rows}
+    by_key = {row["idempotency_key"]: row for row in rows}
+    return [_numbered(by_id.get(turn_id) or by_key[draft.idempotency_key]) for turn_id, draft in drafts]
+
+
+def _turn_columns(turn_id: str, draft: TurnDraft) -> dict[str, Any]:
+    return {
+        **vars(draft),
+        "turn_id": turn_id,
+        "tool_calls": Jsonb([asdict(tool_call) for tool_call in draft.tool_calls]),
+        "metadata": Jsonb(encode_metadata(draft.metadata)),
+    }
+
+
+def _numbered(row: Row) -> NumberedTurn:
+    return NumberedTurn(row["turn_id"], row["turn_seq"], row["create_time"], row["created"])
+
+
+def turn_from(row: Row, connection: TenantConnection) -> Turn:
+    return Turn(
+        turn_id=row["turn_id"],
+        store_id=connection.store_name,
+        scope=scope_from(row),
+        turn_seq=row["turn_seq"],
+        role=row["role"],
+        content=row["content"],
+        tool_calls=[ToolCall(**tool_call) for tool_call in row["tool_calls"]],
+        tool_call_id=row["tool_call_id"],
+        tool_name=row["tool_name"],
+        is_error=row["is_error"],
+        model_name=row["model_name"],
+        data_json=row["data_json"],
+        metadata=decode_metadata(row["metadata"]),
+        agent_id=row["agent_id"],
+        idempotency_key=row["idempotency_key"],
+        event_time=row["event_time"],
+        create_time=row["create_time"],
+        has_embedding=row["has_embedding"],
+    )
+
+
+def _model(connection: TenantConnection) -> Row:
+    return {"model_id": connection.embedding_model.model_id}
+
+
+async def get_turns(connection: TenantConnection, turn_ids: Sequence[str]) -> dict[str, Turn]:
+    """The visible ones among `turn_ids`, by id."""
+    if not turn_ids:
+        return {}
+    statement = select(*STORED, HAS_EMBEDDING).where(in_tenant(turn, connection))
+    rows = await connection.fetch_all(statement.where(one_of(turn.c.turn_id, turn_ids)), _model(connection))
+    return {row["turn_id"]: turn_from(row, connection) for row in rows}
+
+
+async def delete_turns(connection: TenantConnection, scope: Scope) -> int:
+    """Removes the turns of a session with their vectors; answers how many."""
+    statement = delete(turn).where(in_tenant(turn, connection), turn.c.scope_key == scope.key)
+    return (await connection.execute(statement)).rowcount
+
+
+def matching(query: TurnQuery) -> ColumnElement[bool]:
+    """What lists and both search legs ask of a turn, beside the tenant."""
+    conditions: list[Any] = [in_scope(turn, query.scope)]
+    if query.filter is not None:
+        conditions.append(compile_filter(query.filter, turn))
+    return and_(*conditions)
+
+
+async def list_turns(
+    connection: TenantConnection, query: TurnQuery, order_by: Sequence[OrderBy], page: PageRequest
+) -> Page[Turn]:
+    keys = order_keys(order_by, ORDERS, AS_RECORDED)
+    keys.append(text_key(turn.c.turn_id))
+    statement = select(*STORED, HAS_EMBEDDING).where(in_tenant(turn, connection), matching(query))
+    return await fetch_page(
+        connection, statement, keys, page, lambda row: turn_from(row, connection), _model(connection)
+    )
+
+
+def searched(query: TurnQuery) -> Searched:
+    return Searched(turn, turn_embedding, "turn_id", "create_time", matching(query))

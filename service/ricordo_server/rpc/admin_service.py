@@ -1,0 +1,54 @@
+"""AdminService: the installation, for operators."""
+
+from typing import Any
+
+from ricordo.v1 import admin_service_pb2, admin_service_pb2_grpc
+from ricordo_server.app import projects
+from ricordo_server.db.connection import Pool
+from ricordo_server.rpc.calls import answer_once, read_call
+from ricordo_server.rpc.checks import check_uuid
+from ricordo_server.rpc.convert.stores import (
+    decode_display_name,
+    decode_project,
+    encode_organization,
+    encode_project,
+)
+from ricordo_server.rpc.pages import decode_page, encode_page
+
+pb = admin_service_pb2
+
+
+class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
+    """`pool` is the operator's: a server without one has no AdminService."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def CreateOrganization(
+        self, request: pb.CreateOrganizationRequest, context: Any
+    ) -> pb.CreateOrganizationResponse:
+        display_name = decode_display_name(request.organization.display_name, "organization.display_name")
+        return await answer_once(
+            request,
+            pb.CreateOrganizationResponse,
+            lambda made: pb.CreateOrganizationResponse(organization=encode_organization(made)),
+            lambda call: projects.create_organization(self._pool, call, display_name),
+        )
+
+    async def CreateProject(self, request: pb.CreateProjectRequest, context: Any) -> pb.CreateProjectResponse:
+        draft = decode_project(request.project)
+        return await answer_once(
+            request,
+            pb.CreateProjectResponse,
+            lambda project: pb.CreateProjectResponse(project=encode_project(project)),
+            lambda call: projects.create_project(self._pool, call, draft),
+        )
+
+    async def ListProjects(self, request: pb.ListProjectsRequest, context: Any) -> pb.ListProjectsResponse:
+        call = read_call()
+        given = request.organization_id
+        organization_id = check_uuid("organization_id", given) if given else None
+        page = decode_page(request, call.principal)
+        found = await projects.list_projects(self._pool, call, organization_id, page)
+        messages, token = encode_page(request, call.principal, found, encode_project)
+        return pb.ListProjectsResponse(projects=messages, next_page_token=token)

@@ -1,0 +1,105 @@
+"""Stores, projects, organizations."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ricordo.v1 import project_pb2, store_pb2
+from ricordo_server.domain.errors import invalid_field
+from ricordo_server.domain.limits import MAX_DESCRIPTION_BYTES
+from ricordo_server.domain.store import (
+    LANGUAGES,
+    STORE_ID,
+    Organization,
+    Project,
+    ProjectDraft,
+    Store,
+    StoreChanges,
+    StoreDraft,
+)
+from ricordo_server.rpc.checks import check_pattern, check_text, check_uuid
+from ricordo_server.rpc.convert.times import encode_time
+
+# Paths of the update mask to fields of the domain.
+FIELD_OF_PATH = {"description": "description", "settings": "language", "settings.language": "language"}
+
+
+def decode_store_id(value: str, field: str = "store_id") -> str:
+    return check_pattern(field, value, STORE_ID)
+
+
+def decode_store(message: store_pb2.Store, field: str = "store") -> StoreDraft:
+    """What a caller may say; output fields are ignored."""
+    return StoreDraft(
+        store_id=decode_store_id(message.store_id, f"{field}.store_id"),
+        description=check_text(f"{field}.description", message.description, limit=MAX_DESCRIPTION_BYTES),
+        language=_decode_language(message.settings, f"{field}.settings.language"),
+    )
+
+
+def _decode_language(settings: Any, field: str) -> str | None:
+    """None when not given: inherited."""
+    if not settings.HasField("language"):
+        return None
+    if settings.language not in LANGUAGES:
+        raise invalid_field(field, f"{field} is no language of text search; accepted: {', '.join(LANGUAGES)}")
+    language: str = settings.language
+    return language
+
+
+def decode_store_changes(
+    message: store_pb2.Store, paths: Sequence[str], field: str = "store"
+) -> StoreChanges:
+    """The new values of the masked fields.
+
+    Raises:
+        DomainError: INVALID_FIELD naming the accepted paths.
+    """
+    unknown = [path for path in paths if path not in FIELD_OF_PATH]
+    if unknown or not paths:
+        fault = f"{unknown[0]!r} cannot be changed" if unknown else "update_mask is required"
+        raise invalid_field("update_mask", f"{fault}; accepted: {', '.join(FIELD_OF_PATH)}")
+    draft = decode_store(message, field)
+    return {name: getattr(draft, name) for name in {FIELD_OF_PATH[path] for path in paths}}
+
+
+def encode_store(store: Store) -> store_pb2.Store:
+    return store_pb2.Store(
+        store_id=store.store_id,
+        description=store.description,
+        settings=store_pb2.StoreSettings(language=store.language),
+        creator_id=store.creator_id,
+        create_time=encode_time(store.create_time),
+        update_time=encode_time(store.update_time),
+    )
+
+
+def decode_display_name(value: str, field: str) -> str:
+    return check_text(field, value, required=True)
+
+
+def decode_project(message: project_pb2.Project, field: str = "project") -> ProjectDraft:
+    """What a caller may say; output fields are ignored."""
+    return ProjectDraft(
+        organization_id=check_uuid(f"{field}.organization_id", message.organization_id),
+        display_name=decode_display_name(message.display_name, f"{field}.display_name"),
+        language=_decode_language(message.settings, f"{field}.settings.language"),
+    )
+
+
+def encode_project(project: Project) -> project_pb2.Project:
+    return project_pb2.Project(
+        project_id=str(project.project_id),
+        organization_id=str(project.organization_id),
+        display_name=project.display_name,
+        settings=project_pb2.ProjectSettings(language=project.language),
+        create_time=encode_time(project.create_time),
+        update_time=encode_time(project.update_time),
+    )
+
+
+def encode_organization(organization: Organization) -> project_pb2.Organization:
+    return project_pb2.Organization(
+        organization_id=str(organization.organization_id),
+        display_name=organization.display_name,
+        create_time=encode_time(organization.create_time),
+    )

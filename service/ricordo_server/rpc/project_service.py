@@ -1,0 +1,20 @@
+"""ProjectService: the caller's own project."""
+
+from typing import Any
+
+from ricordo.v1 import project_service_pb2, project_service_pb2_grpc
+from ricordo_server.app import projects
+from ricordo_server.app.services import Services
+from ricordo_server.rpc.calls import read_call
+from ricordo_server.rpc.convert.stores import encode_project
+
+pb = project_service_pb2
+
+
+class ProjectService(project_service_pb2_grpc.ProjectServiceServicer):
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def GetProject(self, request: pb.GetProjectRequest, context: Any) -> pb.GetProjectResponse:
+        project = await projects.get_project(self._services, read_call())
+        return pb.GetProjectResponse(project=encode_project(project))

@@ -1,0 +1,137 @@
+"""SessionService: short-term memory, sessions of turns."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ricordo.v1 import paging_pb2, session_service_pb2, session_service_pb2_grpc
+from ricordo_server.app import search, sessions, turns
+from ricordo_server.app.services import Services
+from ricordo_server.domain.filter_fields import SESSION_FIELDS, TURN_FIELDS
+from ricordo_server.domain.session import RecordedTurn, SessionQuery, TurnQuery
+from ricordo_server.rpc.calls import answer_once, read_call
+from ricordo_server.rpc.checks import TURN_ID, check_batch, check_pattern
+from ricordo_server.rpc.convert.filters import decode_filter
+from ricordo_server.rpc.convert.scope import decode_scope_filter
+from ricordo_server.rpc.convert.search import decode_options, encode_hit, encode_report
+from ricordo_server.rpc.convert.sessions import decode_session, decode_session_scope, encode_session
+from ricordo_server.rpc.convert.turns import decode_turn, encode_basic_turn, encode_turn
+from ricordo_server.rpc.pages import decode_order, decode_page, encode_page, omit_excess
+
+pb = session_service_pb2
+
+
+class SessionService(session_service_pb2_grpc.SessionServiceServicer):
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def CreateSession(self, request: pb.CreateSessionRequest, context: Any) -> pb.CreateSessionResponse:
+        draft = decode_session(request.session)
+        return await answer_once(
+            request,
+            pb.CreateSessionResponse,
+            lambda session: pb.CreateSessionResponse(session=encode_session(session)),
+            lambda call: sessions.create_session(self._services, call, request.store_id, draft),
+        )
+
+    async def GetSession(self, request: pb.GetSessionRequest, context: Any) -> pb.GetSessionResponse:
+        scope = decode_session_scope(request.scope)
+        session = await sessions.get_session(self._services, read_call(), request.store_id, scope)
+        return pb.GetSessionResponse(session=encode_session(session))
+
+    async def ListSessions(self, request: pb.ListSessionsRequest, context: Any) -> pb.ListSessionsResponse:
+        call = read_call()
+        found = await sessions.list_sessions(
+            self._services,
+            call,
+            request.store_id,
+            decode_session_query(request),
+            decode_order(request),
+            decode_page(request, call.principal),
+        )
+        messages, token = encode_page(request, call.principal, found, encode_session)
+        return pb.ListSessionsResponse(sessions=messages, next_page_token=token)
+
+    async def DeleteSession(self, request: pb.DeleteSessionRequest, context: Any) -> pb.DeleteSessionResponse:
+        scope = decode_session_scope(request.scope)
+        return await answer_once(
+            request,
+            pb.DeleteSessionResponse,
+            lambda deleted: pb.DeleteSessionResponse(deleted_turn_count=deleted),
+            lambda call: sessions.delete_session(self._services, call, request.store_id, scope),
+        )
+
+    async def RecordTurn(self, request: pb.RecordTurnRequest, context: Any) -> pb.RecordTurnResponse:
+        scope, draft = decode_session_scope(request.scope), decode_turn(request.turn)
+        return await answer_once(
+            request,
+            pb.RecordTurnResponse,
+            lambda recorded: pb.RecordTurnResponse(turn=encode_turn(recorded.turn), created=recorded.created),
+            lambda call: turns.record_turn(self._services, call, request.store_id, scope, draft),
+        )
+
+    async def BatchRecordTurns(
+        self, request: pb.BatchRecordTurnsRequest, context: Any
+    ) -> pb.BatchRecordTurnsResponse:
+        check_batch("turns", len(request.turns))
+        scope = decode_session_scope(request.scope)
+        drafts = [decode_turn(message, f"turns[{number}]") for number, message in enumerate(request.turns)]
+        return await answer_once(
+            request,
+            pb.BatchRecordTurnsResponse,
+            encode_recorded,
+            lambda call: turns.batch_record_turns(self._services, call, request.store_id, scope, drafts),
+        )
+
+    async def GetTurn(self, request: pb.GetTurnRequest, context: Any) -> pb.GetTurnResponse:
+        turn_id = check_pattern("turn_id", request.turn_id, TURN_ID)
+        turn = await turns.get_turn(self._services, read_call(), request.store_id, turn_id)
+        return pb.GetTurnResponse(turn=encode_turn(turn))
+
+    async def ListTurns(self, request: pb.ListTurnsRequest, context: Any) -> pb.ListTurnsResponse:
+        call = read_call()
+        found = await turns.list_turns(
+            self._services,
+            call,
+            request.store_id,
+            decode_turn_query(request),
+            decode_order(request),
+            decode_page(request, call.principal),
+        )
+        encode = encode_turn if request.view != paging_pb2.VIEW_BASIC else encode_basic_turn
+        messages, token = encode_page(request, call.principal, found, encode)
+        return pb.ListTurnsResponse(turns=messages, next_page_token=token)
+
+    async def SearchTurns(self, request: pb.SearchTurnsRequest, context: Any) -> pb.SearchTurnsResponse:
+        result = await search.search_turns(
+            self._services,
+            read_call(),
+            request.store_id,
+            decode_turn_query(request),
+            decode_options(request.options),
+            include_embedding=request.include_embedding,
+        )
+        encode = partial(encode_hit, pb.TurnHit, "turn", encode_turn, explain=request.options.explain)
+        hits = [encode(hit) for hit in result.hits]
+        omit_excess([hit.turn for hit in hits])
+        return pb.SearchTurnsResponse(hits=hits, report=encode_report(result))
+
+
+def encode_recorded(recorded: Sequence[RecordedTurn]) -> pb.BatchRecordTurnsResponse:
+    results = [pb.RecordedTurn(turn=encode_turn(each.turn), created=each.created) for each in recorded]
+    omit_excess([result.turn for result in results])
+    return pb.BatchRecordTurnsResponse(results=results)
+
+
+def decode_session_query(request: pb.ListSessionsRequest) -> SessionQuery:
+    return SessionQuery(
+        scope=decode_scope_filter(request.scope),
+        filter=decode_filter(request.filter, SESSION_FIELDS) if request.HasField("filter") else None,
+    )
+
+
+def decode_turn_query(request: pb.ListTurnsRequest | pb.SearchTurnsRequest) -> TurnQuery:
+    return TurnQuery(
+        scope=decode_scope_filter(request.scope),
+        filter=decode_filter(request.filter, TURN_FIELDS) if request.HasField("filter") else None,
+    )
