@@ -167,7 +167,7 @@ def light_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frozen.write_text(run(uv, "pip", "freeze", "--exclude-editable", "--python", sys.executable))
     run(uv, "venv", "--python", sys.executable, str(folder / "venv"))
     python = folder / "venv" / "bin" / "python"
-    run(uv, "pip", "install", "--python", str(python), "--constraint", str(frozen), str(wheel))
+    run(uv, "pip", "install", "--offline", "--python", str(python), "--constraint", str(frozen), str(wheel))
     return python
 
 
