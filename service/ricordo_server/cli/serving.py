@@ -1,0 +1,83 @@
+"""Serves until SIGTERM or Ctrl-C, in this process or in several."""
+
+import asyncio
+import json
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import TextIO
+
+from ricordo_server import processes
+from ricordo_server.config import Settings
+from ricordo_server.logs import log_to, open_log
+from ricordo_server.server import running_server, serve, stop_signals
+
+Announce = Callable[[int], None]
+CHILD_COMMAND = "serve-child"
+
+log = logging.getLogger("ricordo.server")
+
+
+def stop_on_sigterm() -> None:
+    """Until the server takes over, SIGTERM unwinds what runs, as Ctrl-C does: Postgres must not stay behind."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+
+
+def serve_until_stopped(settings: Settings, announce: Announce, *, log_file: Path | None = None) -> None:
+    """Tells `announce` the port once every process is ready.
+
+    Raises:
+        PortTakenError: another program has the port.
+        UnsafeToServe: the database or the model is not as it must be.
+        ChildFailedError: of several processes one did not get ready.
+    """
+    with _opened(log_file) as stream:
+        log_to(stream)
+        if settings.processes == 1:
+            processes.find_port(settings.host, settings.port)  # says it better than gRPC
+            asyncio.run(serve(settings, on_ready=announce))
+            return
+        with processes.held_port(settings.host, settings.port) as port:
+            held = settings.model_copy(update={"port": port})
+            asyncio.run(_supervise(held, announce, log_file))
+
+
+def _opened(log_file: Path | None) -> TextIO:
+    """A copy of stderr, so that closing it does no harm."""
+    return open_log(log_file) if log_file else open(sys.stderr.fileno(), "w", closefd=False)
+
+
+async def _supervise(settings: Settings, announce: Announce, log_file: Path | None) -> None:
+    orders = {"settings": settings.model_dump(mode="json"), "log_file": str(log_file) if log_file else None}
+    await processes.Supervisor(
+        command=[sys.executable, "-m", "ricordo_server", CHILD_COMMAND],
+        orders=json.dumps(orders),
+        count=settings.processes,
+        patience=settings.shutdown_delay + settings.shutdown_grace,
+        stopped=stop_signals(),
+        on_ready=lambda: announce(settings.port),
+    ).run()
+
+
+def serve_as_child() -> None:
+    """One of several processes, with the settings that its parent sends."""
+    orders = json.loads(processes.read_orders())
+    log_file = Path(orders["log_file"]) if orders["log_file"] else None
+    with _opened(log_file) as stream:
+        log_to(stream)
+        asyncio.run(_serve_child(Settings(**orders["settings"])))
+
+
+async def _serve_child(settings: Settings) -> None:
+    stopped = stop_signals()
+    processes.watch_parent(stopped.set)
+    async with running_server(settings, reuse_port=True):
+        processes.report_ready()
+        await stopped.wait()

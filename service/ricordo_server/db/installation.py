@@ -1,0 +1,68 @@
+"""What an operator does and asks without a server: the first project, and the facts that `doctor` reports."""
+
+from uuid import UUID
+
+import psycopg
+import psycopg_pool
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from uuid_utils.compat import uuid7
+
+from ricordo_server.db.connection import Pool
+from ricordo_server.db.migrations import revisions_folder
+from ricordo_server.domain.store import DEFAULT_LANGUAGE, DEFAULT_STORE
+
+DATABASE_ERRORS: tuple[type[Exception], ...] = (psycopg.Error, psycopg_pool.PoolTimeout)
+CONNECT_SECONDS = 5
+
+
+def create_project(
+    operator_url: str, project_id: UUID, name: str, *, language: str = DEFAULT_LANGUAGE
+) -> None:
+    """An organization of the same id and name, the project and its store `default`; harmless when repeated."""
+    with psycopg.connect(operator_url) as connection:
+        connection.execute(
+            "INSERT INTO ricordo.organization (organization_id, display_name) VALUES (%s, %s)"
+            " ON CONFLICT DO NOTHING",
+            [project_id, name],
+        )
+        connection.execute(
+            "INSERT INTO ricordo.project (project_id, organization_id, display_name, language)"
+            " VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            [project_id, project_id, name, language],
+        )
+        connection.execute(
+            "INSERT INTO ricordo.store (project_id, store_id, name, languages_in_use, creator_id)"
+            " VALUES (%s, %s, %s, %s, 'operator') ON CONFLICT DO NOTHING",
+            [project_id, uuid7(), DEFAULT_STORE, [language]],
+        )
+
+
+def find_connection_fault(url: str, role: str) -> str:
+    """Why one cannot connect as this role, in libpq's words; empty when one can."""
+    try:
+        with psycopg.connect(url, connect_timeout=CONNECT_SECONDS) as connection:
+            row = connection.execute("SELECT current_user::text").fetchone()
+    except psycopg.Error as error:
+        return describe(error)
+    user = row[0] if row else ""
+    return "" if user == role else f"the URL is that of {user}: give the one of {role}"
+
+
+def describe(error: Exception) -> str:
+    """The first line of what the database or its driver says, which for a connection names host and role."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+async def find_revision(pool: Pool) -> str:
+    """The revision that the database is at; empty before the first."""
+    async with pool.connection() as connection:
+        row = await (await connection.execute("SELECT version_num FROM ricordo.revision")).fetchone()
+    return str(row["version_num"]) if row else ""
+
+
+def newest_revision() -> str:
+    """The revision that this release brings."""
+    config = Config()
+    config.set_main_option("script_location", str(revisions_folder()))
+    return ScriptDirectory.from_config(config).get_current_head() or ""
