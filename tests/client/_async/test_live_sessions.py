@@ -1,5 +1,6 @@
 """Sessions, stores, projects and identity against the real server."""
 
+from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 import pytest
@@ -20,6 +21,7 @@ async def test_a_turn_comes_back_as_it_was_recorded(live: AsyncClient) -> None:
         metadata={"n": 1, "x": 1.0},
         agent_id="bot",
         idempotency_key="k1",
+        event_time=datetime(2026, 5, 4, 12, 0, 0, 123456, tzinfo=UTC),
     )
     recorded = await live.sessions.record_turn(turn, scope=MONDAY)
     assert (recorded.created, recorded.turn.turn_seq, recorded.turn.scope) == (True, 1, MONDAY)
