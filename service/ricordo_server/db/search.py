@@ -143,12 +143,13 @@ async def get_vectors(
     order = (
         vectors.c.embedding.op("<=>")(bindparam("vector", type_=HALFVEC())) if vector else vectors.c.chunk_no
     )
-    statement = (
-        select(item_id.label("item_id"), vectors.c.embedding)
-        .distinct(item_id)
+    place = func.row_number().over(partition_by=item_id, order_by=order).label("place")
+    ranked = (
+        select(item_id.label("item_id"), vectors.c.embedding, place)
         .where(in_tenant(vectors, connection), one_of(item_id, item_ids))
         .where(vectors.c.model_id == connection.embedding_model.model_id)
-        .order_by(item_id, order)
+        .subquery()
     )
+    statement = select(ranked.c.item_id, ranked.c.embedding).where(ranked.c.place == 1)
     rows = await connection.fetch_all(statement, {"vector": vector_text(vector)} if vector else {})
     return {row["item_id"]: [float(part) for part in row["embedding"][1:-1].split(",")] for row in rows}
