@@ -14,6 +14,8 @@ from grpc_reflection.v1alpha import reflection
 from ricordo.v1 import (
     admin_service_pb2,
     admin_service_pb2_grpc,
+    context_service_pb2,
+    context_service_pb2_grpc,
     identity_service_pb2,
     identity_service_pb2_grpc,
     memory_service_pb2,
@@ -34,6 +36,7 @@ from ricordo_server.embedding import load_embedder
 from ricordo_server.embedding.tokens import GptTokenCounter
 from ricordo_server.rpc.admin_service import AdminService
 from ricordo_server.rpc.authentication import authenticator
+from ricordo_server.rpc.context_service import ContextService
 from ricordo_server.rpc.identity_service import IdentityService
 from ricordo_server.rpc.interceptors import (
     AccessLog,
@@ -51,7 +54,14 @@ from ricordo_server.rpc.store_service import StoreService
 
 log = logging.getLogger("ricordo.server")
 
-MEBIBYTE = 1024 * 1024
+TENANT_SERVICES = (
+    memory_service_pb2,
+    session_service_pb2,
+    context_service_pb2,
+    store_service_pb2,
+    project_service_pb2,
+    identity_service_pb2,
+)
 
 
 class UnsafeToServe(Exception):  # noqa: N818 - a verdict
@@ -149,16 +159,11 @@ def add_servicers(server: grpc.aio.Server, services: Services) -> list[str]:
     """Registers every service and answers their full names."""
     memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(MemoryService(services), server)
     session_service_pb2_grpc.add_SessionServiceServicer_to_server(SessionService(services), server)
+    context_service_pb2_grpc.add_ContextServiceServicer_to_server(ContextService(services), server)
     store_service_pb2_grpc.add_StoreServiceServicer_to_server(StoreService(services), server)
     project_service_pb2_grpc.add_ProjectServiceServicer_to_server(ProjectService(services), server)
     identity_service_pb2_grpc.add_IdentityServiceServicer_to_server(IdentityService(), server)
-    files = [
-        memory_service_pb2,
-        session_service_pb2,
-        store_service_pb2,
-        project_service_pb2,
-        identity_service_pb2,
-    ]
+    files = list(TENANT_SERVICES)
     if services.operator_pool is not None:
         admin = AdminService(services.operator_pool)
         admin_service_pb2_grpc.add_AdminServiceServicer_to_server(admin, server)

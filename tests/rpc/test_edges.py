@@ -59,11 +59,15 @@ async def test_an_error_names_the_field_and_the_caller_s_trace_id(channel):
     code, reason, error = await refusal(memories.CreateMemory(request, metadata=(("x-trace-id", "abc123"),)))
     assert (code, reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
     assert details(error, ErrorInfo)[0].metadata["trace_id"] == "abc123"
-    assert [violation.field for violation in details(error, BadRequest)[0].field_violations] == ["memory.content"]
+    assert [violation.field for violation in details(error, BadRequest)[0].field_violations] == [
+        "memory.content"
+    ]
     assert "NUL" in error.details()
 
 
-@pytest.mark.parametrize("header", ["Bearer nonsense", "Basic abc", "Bearer development:not-a-uuid", "Bearer development"])
+@pytest.mark.parametrize(
+    "header", ["Bearer nonsense", "Basic abc", "Bearer development:not-a-uuid", "Bearer development"]
+)
 async def test_an_unknown_credential_is_refused(channel, header):
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
     call = memories.GetMemory(pb.GetMemoryRequest(memory_id="a"), metadata=(("authorization", header),))
@@ -117,9 +121,7 @@ async def test_a_deadline_reaches_the_database(channel, database, project_id):
 
 
 async def until_no_query_waits(database) -> None:
-    query = (
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND usename = 'ricordo_app' AND state = 'active'"
-    )
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND usename = 'ricordo_app' AND state = 'active'"
     async with await psycopg.AsyncConnection.connect(database.superuser_url) as connection:
         for _ in range(200):
             row = await (await connection.execute(query, [database.name])).fetchone()

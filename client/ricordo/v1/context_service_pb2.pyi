@@ -159,7 +159,7 @@ class BuildContextRequest(_message.Message):
 
     @_builtins.property
     def scope(self) -> _scope_pb2.ScopeFilter:
-        """Whose."""
+        """Whose. A session_id under `matching` holds for TURNS only: what was learned in a session has none in its scope."""
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ricordo_server.app.embeddings import embed_query
 from ricordo_server.app.permissions import check_may_read_as
@@ -23,11 +23,12 @@ from ricordo_server.domain.context import (
     SourceSpec,
 )
 from ricordo_server.domain.errors import RETRYABLE, DomainError, Reason
-from ricordo_server.domain.memory import MemoryKind, MemoryQuery
+from ricordo_server.domain.memory import Memory, MemoryKind, MemoryQuery
 from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.ranking import RANKING_STRATEGY, AnyHit, rank_together
+from ricordo_server.domain.scope import Matching, ScopeFilter
 from ricordo_server.domain.search import SearchMode, SearchOptions, SearchResult
-from ricordo_server.domain.session import TurnQuery
+from ricordo_server.domain.session import Turn, TurnQuery
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,7 @@ async def _retrieve(
 
 
 def _failed(spec: SourceSpec, error: DomainError) -> SourceOutcome:
-    return SourceOutcome(
-        spec.source, spec.mode, None, error=str(error), retryable=error.reason in RETRYABLE
-    )
+    return SourceOutcome(spec.source, spec.mode, None, error=str(error), retryable=error.reason in RETRYABLE)
 
 
 def _all_failed(errors: Sequence[DomainError]) -> DomainError:
@@ -127,7 +126,7 @@ async def _search_source(
     request: ContextRequest,
     spec: SourceSpec,
     query_vector: QueryVector,
-) -> SearchResult[AnyHit]:
+) -> SearchResult[Memory] | SearchResult[Turn]:
     prepared = _prepare(request, spec, query_vector)
     async with in_store(services.database, call, store_id) as connection:
         if spec.source is ContextSource.TURNS:
@@ -148,12 +147,19 @@ def _prepare(request: ContextRequest, spec: SourceSpec, query_vector: QueryVecto
 
 def _memory_query(request: ContextRequest, spec: SourceSpec) -> MemoryQuery:
     return MemoryQuery(
-        scope=request.scope,
+        scope=across_sessions(request.scope),
         visibility=request.visibility,
         kinds=[MemoryKind(spec.source)],
         custom_types=spec.custom_types,
         filter=spec.filter,
     )
+
+
+def across_sessions(scope: ScopeFilter) -> ScopeFilter:
+    """A session given beside others picks the turns; what was learned outlives it and has none in its scope."""
+    if isinstance(scope, Matching) and scope.scope.session_id is not None:
+        return Matching(replace(scope.scope, session_id=None))
+    return scope
 
 
 def _counts(sources: Sequence[SourceSpec], chunks: Sequence[Chunk]) -> dict[ContextSource, int]:

@@ -13,7 +13,6 @@ from ricordo_server.domain.context import (
     ContextRequest,
     ContextSource,
     LeftOut,
-    LeftOutCause,
     SourceOutcome,
     SourceSpec,
 )
@@ -62,7 +61,9 @@ def _decode_sources(messages: Sequence[pb.ContextSourceSpec]) -> list[SourceSpec
     seen: set[ContextSource] = set()
     for number, spec in enumerate(specs):
         if spec.source in seen:
-            raise invalid_field(f"sources[{number}].source", f"{spec.source} is asked twice: ask each source once")
+            raise invalid_field(
+                f"sources[{number}].source", f"{spec.source} is asked twice: ask each source once"
+            )
         seen.add(spec.source)
     return specs or [SourceSpec(source) for source in DEFAULT_SOURCES]
 
@@ -78,7 +79,9 @@ def _decode_source(message: pb.ContextSourceSpec, field: str) -> SourceSpec:
         source=source,
         mode=decode_mode(message.mode, f"{field}.mode") or SearchMode.HYBRID,
         top_k=decode_top_k(message, field, DEFAULT_CONTEXT_TOP_K),
-        filter=decode_filter(message.filter, fields, f"{field}.filter") if message.HasField("filter") else None,
+        filter=decode_filter(message.filter, fields, f"{field}.filter")
+        if message.HasField("filter")
+        else None,
         custom_types=[
             check_pattern(f"{field}.custom_types[{number}]", name, TYPE_NAME)
             for number, name in enumerate(message.custom_types)
@@ -89,7 +92,9 @@ def _decode_source(message: pb.ContextSourceSpec, field: str) -> SourceSpec:
 def encode_context(built: BuiltContext, request: pb.BuildContextRequest) -> pb.BuildContextResponse:
     return pb.BuildContextResponse(
         text=built.text,
-        messages=[pb.ContextMessage(role=message.role, content=message.content) for message in built.messages],
+        messages=[
+            pb.ContextMessage(role=message.role, content=message.content) for message in built.messages
+        ],
         chunks=[_encode_chunk(chunk) for chunk in built.chunks] if request.include_memories else (),
         token_count=built.token_count,
         tokenizer=built.tokenizer,
@@ -114,10 +119,11 @@ def _encode_chunk(chunk: Chunk) -> pb.ContextChunk:
 
 def _encode_outcome(outcome: SourceOutcome) -> pb.SourceOutcome:
     mode = search_pb2.SearchMode.DESCRIPTOR
+    effective_mode: Any = encode_enum(outcome.effective_mode, mode) if outcome.effective_mode else None
     return pb.SourceOutcome(
         source=_encode_source(outcome.source),
         requested_mode=encode_enum(outcome.requested_mode, mode),
-        effective_mode=encode_enum(outcome.effective_mode, mode) if outcome.effective_mode else None,
+        effective_mode=effective_mode,
         count=outcome.count,
         error=outcome.error,
         retryable=outcome.retryable,
