@@ -16,6 +16,9 @@ DEFAULT_TIMEOUT = 30.0
 MAX_RECEIVED_BYTES = 5 * 1024 * 1024  # every answer fits 4 MiB, by contract
 KEEPALIVE_MS = 60_000  # the server permits 20 s
 KEEPALIVE_TIMEOUT_MS = 20_000
+# gRPC alone would wait up to two minutes between attempts: a restarted server would look down that long.
+FIRST_RECONNECT_MS = 200
+LAST_RECONNECT_MS = 2_000
 
 SERVICES = ("Admin", "Context", "Identity", "Memory", "Project", "Session", "Store")
 SERVICE_CONFIG = {
@@ -58,6 +61,8 @@ class Settings:
             ("grpc.keepalive_time_ms", KEEPALIVE_MS),
             ("grpc.keepalive_timeout_ms", KEEPALIVE_TIMEOUT_MS),
             ("grpc.keepalive_permit_without_calls", 0),
+            ("grpc.initial_reconnect_backoff_ms", FIRST_RECONNECT_MS),
+            ("grpc.max_reconnect_backoff_ms", LAST_RECONNECT_MS),
             ("grpc.use_local_subchannel_pool", int(self.local_subchannel_pool)),
         ]
 
