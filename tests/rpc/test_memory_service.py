@@ -75,3 +75,17 @@ async def test_a_repeated_request_id_gets_the_first_answer(memories):
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact("other"), request_id="r1"))
     assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+
+
+async def test_a_batch_of_which_nothing_can_be_written_says_why(memories):
+    answer = await memories.BatchCreateMemories(
+        pb.BatchCreateMemoriesRequest(memories=[m.Memory(content="no kind"), fact("")])
+    )
+    assert [result.error.field for result in answer.results] == ["memories[0].kind", "memories[1].content"]
+
+
+async def test_a_hit_comes_with_its_vector_when_asked(memories):
+    await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact("green tea")))
+    options = search_pb2.SearchOptions(query="tea")
+    answer = await memories.SearchMemories(pb.SearchMemoriesRequest(options=options, include_embedding=True))
+    assert [len(hit.embedding) for hit in answer.hits] == [64]

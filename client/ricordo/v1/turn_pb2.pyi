@@ -156,9 +156,9 @@ class ToolCall(_message.Message):
     tool_call_id: _builtins.str
     """The id of the call."""
     name: _builtins.str
-    """The tool."""
+    """The tool. Required."""
     arguments_json: _builtins.str
-    """Its arguments as JSON text."""
+    """Its arguments as JSON text, or empty; those of all calls of a turn at most 256 KiB together."""
     def __init__(
         self,
         *,

@@ -65,6 +65,8 @@ class Connection:
         self, statement: CompilerElement, parameters: Sequence[Mapping[str, Any]]
     ) -> list[Row | None]:
         """Runs the statement once for each set of parameters, in one pipeline; the first row of each, if any."""
+        if not parameters:
+            return []
         text, own = _compile_once(statement)
         async with self.raw.cursor() as cursor:
             await cursor.executemany(text, [{**own, **each} for each in parameters], returning=True)

@@ -55,16 +55,27 @@ RETRY_DELAY: Mapping[Reason, float] = {
 }
 
 
+# A client refuses headers over 8 KiB (and drops the connection over 16), where the message stands three times and
+# grows threefold when it is not ASCII: what a caller's own text has blown up is cut.
+MAX_MESSAGE_BYTES = 1_000
+MAX_DETAIL_BYTES = 300
+
+
+def _shortened(text: str, limit: int = MAX_DETAIL_BYTES) -> str:
+    encoded = text.encode()
+    return text if len(encoded) <= limit else encoded[:limit].decode(errors="ignore") + "..."
+
+
 def to_status(error: DomainError, trace_id: str) -> Status:
     """The status with ErrorInfo, and BadRequest and RetryInfo where they fit."""
-    info = ErrorInfo(
-        reason=error.reason, domain=DOMAIN, metadata={**(error.metadata or {}), "trace_id": trace_id}
-    )
-    status = Status(code=CODE_BY_REASON[error.reason].value[0], message=error.message)
+    message = _shortened(error.message, MAX_MESSAGE_BYTES)
+    metadata = {key: _shortened(value) for key, value in (error.metadata or {}).items()}
+    info = ErrorInfo(reason=error.reason, domain=DOMAIN, metadata={**metadata, "trace_id": trace_id})
+    status = Status(code=CODE_BY_REASON[error.reason].value[0], message=message)
     status.details.append(_packed(info))
     if error.field:
         violation = BadRequest.FieldViolation(
-            field=error.field, description=error.message, reason=error.reason
+            field=_shortened(error.field), description=message, reason=error.reason
         )
         status.details.append(_packed(BadRequest(field_violations=[violation])))
     if error.reason in RETRY_DELAY:

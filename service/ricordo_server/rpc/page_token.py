@@ -62,6 +62,8 @@ def _encode(value: Any) -> Any:
 def _decode(value: Any) -> Any:
     if isinstance(value, dict):
         return EPOCH + timedelta(microseconds=int(value["microseconds"]))
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError("a number no row can have")
     if isinstance(value, str) and (b"\x00" in value.encode()):  # a lone surrogate fails to encode
         raise ValueError("a text no row can have")
     return value
