@@ -11,7 +11,7 @@ from ricordo.models import Matching, NewTurn, Scope
 from tests.cli.programs import environment_of, started
 from tests.fixtures.database import TestDatabase
 
-WRITERS, TURNS_EACH, KILLS = 8, 40, 4
+WRITERS, TURNS_EACH, KILLS = 8, 40, 2
 
 
 def free_port() -> int:
