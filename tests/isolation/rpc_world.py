@@ -1,0 +1,172 @@
+"""Every RPC of the contract, and places of tenants filled through the server, each with a canary in its texts."""
+
+import re
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+from uuid import UUID, uuid4
+
+import grpc
+import grpc.aio
+import psycopg
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
+import ricordo.v1
+from ricordo.v1 import memory_pb2, memory_service_pb2, scope_pb2, session_service_pb2, turn_pb2
+from ricordo_server.db.tables import STORE_TABLES
+from tests.fixtures.database import TestDatabase, make_project
+
+
+def list_rpcs() -> dict[str, MethodDescriptor]:
+    """By `Service.Method`."""
+    names = [
+        module.name for module in iter_modules(ricordo.v1.__path__) if module.name.endswith("_service_pb2")
+    ]
+    files = [import_module(f"ricordo.v1.{name}").DESCRIPTOR for name in names]
+    services = [service for file in files for service in file.services_by_name.values()]
+    return {f"{service.name}.{method.name}": method for service in services for method in service.methods}
+
+
+RPCS = list_rpcs()
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a request may name of someone else's, or of nobody's. All of one length for each field."""
+
+    user_id: str = "ann"
+    memory_id: str = field(default_factory=lambda: f"m-{uuid4().hex}")
+    key: str = field(default_factory=lambda: f"key-{uuid4().hex}")
+    session_id: str = field(default_factory=lambda: f"session-{uuid4().hex}")
+    turn_id: str = field(default_factory=lambda: str(uuid4()))
+    turn_key: str = field(default_factory=lambda: f"turn-{uuid4().hex}")
+    request_id: str = field(default_factory=lambda: f"request-{uuid4().hex}")
+    store_id: str = field(default_factory=lambda: f"s-{uuid4().hex}")
+    organization_id: str = field(default_factory=lambda: str(uuid4()))
+    canary: str = field(default_factory=lambda: f"canary{uuid4().hex}")
+
+    @property
+    def scope(self) -> scope_pb2.Scope:
+        return scope_pb2.Scope(user_id=self.user_id, session_id=self.session_id)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Someone's rows: where they lie and what they are called."""
+
+    project_id: UUID
+    store_id: str
+    names: Names
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A reply, or a refusal with its size; `text` is without what differs from call to call."""
+
+    text: str
+    reply: Message | None = None
+    reason: str = ""
+
+
+def plain(text: str, names: Names) -> str:
+    for name, value in sorted(vars(names).items(), key=lambda pair: -len(pair[1])):
+        if name != "user_id":
+            text = text.replace(value, f"<{name}>")
+    text = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b", "<id>", text)
+    return re.sub(r"\b(seconds|nanos): -?\d+|timings \{[^}]*\}", "", text)
+
+
+async def ask(channel: grpc.aio.Channel, rpc: str, request: Message, token: str, names: Names) -> Answer:
+    method = RPCS[rpc]
+    call = channel.unary_unary(
+        f"/{method.containing_service.full_name}/{method.name}",
+        request_serializer=type(request).SerializeToString,
+        response_deserializer=GetMessageClass(method.output_type).FromString,
+    )
+    try:
+        reply = await call(request, metadata=[("authorization", f"Bearer {token}")])
+    except grpc.aio.AioRpcError as error:
+        return _refusal(error, names)
+    return Answer(plain(str(reply), names), reply)
+
+
+def _refusal(error: grpc.aio.AioRpcError, names: Names) -> Answer:
+    status = rpc_status.from_call(error)
+    assert status, error
+    details = [error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()]
+    for packed in status.details:
+        for detail in details:
+            packed.Unpack(detail)
+    text = f"{error.code().name} of {status.ByteSize()} bytes: {status.message} {details}"
+    return Answer(plain(text, names), reason=details[0].reason)
+
+
+def bound(place: Place, user_id: str) -> str:
+    return f"{service(place)}:{user_id}"
+
+
+def service(place: Place) -> str:
+    return f"development:{place.project_id}"
+
+
+async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False) -> Place:
+    """A memory and a turn under the place's names; a bound user's memory has an id of the server's making."""
+    names = place.names
+    token = bound(place, names.user_id) if by_user else service(place)
+    memory = memory_pb2.Memory(
+        memory_id="" if by_user else names.memory_id,
+        kind=memory_pb2.MEMORY_KIND_SEMANTIC,
+        key=names.key,
+        content=f"{names.canary} green tea",
+        scope=scope_pb2.Scope(user_id=names.user_id),
+    )
+    create = memory_service_pb2.CreateMemoryRequest(
+        store_id=place.store_id, memory=memory, request_id=names.request_id
+    )
+    turn = turn_pb2.Turn(role="user", content=f"{names.canary} black tea", idempotency_key=names.turn_key)
+    record = session_service_pb2.RecordTurnRequest(store_id=place.store_id, scope=names.scope, turn=turn)
+    made = (await ask(channel, "MemoryService.CreateMemory", create, token, names)).reply
+    recorded = (await ask(channel, "SessionService.RecordTurn", record, token, names)).reply
+    known = replace(names, memory_id=made.memory.memory_id, turn_id=recorded.turn.turn_id)
+    return replace(place, names=known)
+
+
+def make_place(database: TestDatabase, **names: str) -> Place:
+    """The store `default` of a new project, which has one more named by `store_id`."""
+    made = Names(**names)
+    project_id = make_project(database, made.store_id)
+    return Place(project_id, "default", replace(made, organization_id=str(project_id)))
+
+
+def make_store(database: TestDatabase, project_id: UUID) -> Place:
+    names = Names()
+    with psycopg.connect(database.superuser_url) as connection:
+        connection.execute(
+            "INSERT INTO ricordo.store (project_id, store_id, name, languages_in_use, creator_id)"
+            " VALUES (%s, %s, %s, '{english}', 'test')",
+            [project_id, uuid4(), names.store_id],
+        )
+    return Place(project_id, names.store_id, names)
+
+
+def digest(database: TestDatabase, place: Place) -> list[Any]:
+    """Of every row of the place's user: changes when one changes."""
+    statement = (
+        "SELECT count(*), md5(string_agg(t::text, '' ORDER BY t::text)) FROM ricordo.{} AS t"
+        " JOIN ricordo.store AS s USING (project_id, store_id)"
+        " WHERE project_id = %s AND s.name = %s AND t.user_id = %s"
+    )
+    whose = [place.project_id, place.store_id, place.names.user_id]
+    with psycopg.connect(database.superuser_url) as connection:
+        return [connection.execute(statement.format(table), whose).fetchone() for table in STORE_TABLES]
+
+
+def absent(names: Names) -> Names:
+    """Names of the same shape that nobody has."""
+    made = replace(Names(), user_id=names.user_id)
+    return made if names.memory_id.startswith("m-") else replace(made, memory_id=str(uuid4()))

@@ -1,0 +1,463 @@
+"""Every RPC, asked about what is another's: the answer is what it would be if that did not exist."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
+from uuid import uuid4
+
+import grpc.aio
+import pytest
+import pytest_asyncio
+from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.message import Message
+
+from ricordo.v1 import (
+    admin_service_pb2,
+    context_service_pb2,
+    error_reason_pb2,
+    filter_pb2,
+    identity_service_pb2,
+    memory_pb2,
+    memory_service_pb2,
+    metadata_pb2,
+    project_pb2,
+    project_service_pb2,
+    scope_pb2,
+    search_pb2,
+    session_pb2,
+    session_service_pb2,
+    store_pb2,
+    store_service_pb2,
+    turn_pb2,
+)
+from ricordo_server.config import Settings
+from ricordo_server.embedding import EmbeddingSettings
+from ricordo_server.server import running_server
+from tests.fixtures.database import TestDatabase, make_project
+from tests.isolation.rpc_world import (
+    RPCS,
+    Answer,
+    Names,
+    Place,
+    absent,
+    ask,
+    bound,
+    digest,
+    fill,
+    make_place,
+    make_store,
+    service,
+)
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+m, s, st = memory_service_pb2, session_service_pb2, store_service_pb2
+SEMANTIC = memory_pb2.MEMORY_KIND_SEMANTIC
+WORDS = "green black tea"
+
+
+def own(names: Names) -> scope_pb2.Scope:
+    return scope_pb2.Scope(user_id=names.user_id)
+
+
+def a_memory(names: Names, **fields: object) -> memory_pb2.Memory:
+    given = {"kind": SEMANTIC, "content": "white tea", "scope": own(names), **fields}
+    return memory_pb2.Memory(**given)
+
+
+def a_turn(names: Names) -> turn_pb2.Turn:
+    return turn_pb2.Turn(role="user", content="white tea", idempotency_key=names.turn_key)
+
+
+def scopes(names: Names) -> list[scope_pb2.ScopeFilter]:
+    return [
+        scope_pb2.ScopeFilter(),
+        scope_pb2.ScopeFilter(matching=names.scope),
+        scope_pb2.ScopeFilter(exactly=names.scope),
+        scope_pb2.ScopeFilter(readable_by=scope_pb2.ReadableBy(user_id=names.user_id)),
+    ]
+
+
+def contains(names: Names) -> filter_pb2.Filter:
+    value = metadata_pb2.MetadataValue(string_value=names.canary)
+    comparator = filter_pb2.COMPARATOR_CONTAINS
+    return filter_pb2.Filter(
+        comparison=filter_pb2.Comparison(
+            path=filter_pb2.FieldPath(segments=["content"]), comparator=comparator, values=[value]
+        )
+    )
+
+
+def searches() -> list[search_pb2.SearchOptions]:
+    """In words that all places have."""
+    return [
+        search_pb2.SearchOptions(query=WORDS, mode=mode, top_k=200, explain=True)
+        for mode in (
+            search_pb2.SEARCH_MODE_TEXT,
+            search_pb2.SEARCH_MODE_SEMANTIC,
+            search_pb2.SEARCH_MODE_HYBRID,
+        )
+    ]
+
+
+def get_by_key(names: Names) -> list[Message]:
+    return [
+        m.GetMemoryRequest(memory_key=m.MemoryKey(kind=SEMANTIC, key=names.key, scope=scope))
+        for scope in [scope_pb2.ScopeFilter(), scope_pb2.ScopeFilter(exactly=own(names))]
+    ]
+
+
+def put_memories(names: Names) -> list[Message]:
+    memory = a_memory(names, key=names.key)
+    return [
+        m.PutMemoryRequest(memory=memory, expected_revision=1),
+        m.PutMemoryRequest(memory=memory, append=True),
+        m.PutMemoryRequest(memory=memory, request_id=names.request_id),
+    ]
+
+
+def update_memories(names: Names) -> list[Message]:
+    memory = memory_pb2.Memory(memory_id=names.memory_id, content="mine now")
+    mask = FieldMask(paths=["content"])
+    return [
+        m.UpdateMemoryRequest(
+            memory=memory, update_mask=mask, expected_revision=expected, request_id=request_id
+        )
+        for expected, request_id in ((None, ""), (1, names.request_id), (99, ""))
+    ]
+
+
+def delete_memories(names: Names) -> list[Message]:
+    return [
+        m.DeleteMemoryRequest(memory_id=names.memory_id, purge=purge, expected_revision=expected)
+        for purge in (False, True)
+        for expected in (None, 1, 99)
+    ]
+
+
+# What may be asked about someone else's names, for each RPC. A new RPC without a line here fails.
+CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
+    "MemoryService.CreateMemory": lambda names: [
+        m.CreateMemoryRequest(memory=a_memory(names, memory_id=names.memory_id)),
+        m.CreateMemoryRequest(memory=a_memory(names, key=names.key)),
+        m.CreateMemoryRequest(memory=a_memory(names), request_id=names.request_id),
+    ],
+    "MemoryService.BatchCreateMemories": lambda names: [
+        m.BatchCreateMemoriesRequest(
+            memories=[
+                a_memory(names, memory_id=names.memory_id),
+                a_memory(names, key=names.key),
+                a_memory(names),
+            ],
+            atomic=atomic,
+        )
+        for atomic in (True, False)
+    ],
+    "MemoryService.GetMemory": lambda names: [
+        m.GetMemoryRequest(memory_id=names.memory_id),
+        m.GetMemoryRequest(memory_id=names.memory_id, include_deleted=True),
+        *get_by_key(names),
+    ],
+    "MemoryService.ListMemories": lambda names: [
+        *(m.ListMemoriesRequest(scope=scope, include_deleted=True) for scope in scopes(names)),
+        m.ListMemoriesRequest(filter=contains(names)),
+    ],
+    "MemoryService.UpdateMemory": update_memories,
+    "MemoryService.PutMemory": put_memories,
+    "MemoryService.DeleteMemory": delete_memories,
+    "MemoryService.SearchMemories": lambda names: [
+        m.SearchMemoriesRequest(options=options, scope=scope, include_embedding=True)
+        for options in searches()
+        for scope in scopes(names)
+    ],
+    "MemoryService.ListMemoryRevisions": lambda names: [
+        m.ListMemoryRevisionsRequest(memory_id=names.memory_id)
+    ],
+    "MemoryService.GetMemoryRevision": lambda names: [
+        m.GetMemoryRevisionRequest(memory_id=names.memory_id, revision=revision) for revision in (1, 99)
+    ],
+    "SessionService.CreateSession": lambda names: [
+        s.CreateSessionRequest(session=session_pb2.Session(scope=names.scope)),
+        s.CreateSessionRequest(
+            session=session_pb2.Session(scope=own(names), parent_session_id=names.session_id)
+        ),
+    ],
+    "SessionService.GetSession": lambda names: [s.GetSessionRequest(scope=names.scope)],
+    "SessionService.ListSessions": lambda names: [
+        s.ListSessionsRequest(scope=scope) for scope in scopes(names)
+    ],
+    "SessionService.DeleteSession": lambda names: [s.DeleteSessionRequest(scope=names.scope)],
+    "SessionService.RecordTurn": lambda names: [
+        s.RecordTurnRequest(scope=names.scope, turn=a_turn(names)),
+        s.RecordTurnRequest(scope=names.scope, turn=a_turn(names), request_id=names.request_id),
+    ],
+    "SessionService.BatchRecordTurns": lambda names: [
+        s.BatchRecordTurnsRequest(scope=names.scope, turns=[a_turn(names)])
+    ],
+    "SessionService.GetTurn": lambda names: [s.GetTurnRequest(turn_id=names.turn_id)],
+    "SessionService.ListTurns": lambda names: [
+        *(s.ListTurnsRequest(scope=scope) for scope in scopes(names)),
+        s.ListTurnsRequest(filter=contains(names)),
+    ],
+    "SessionService.SearchTurns": lambda names: [
+        s.SearchTurnsRequest(options=options, scope=scope, include_embedding=True)
+        for options in searches()
+        for scope in scopes(names)
+    ],
+    "ContextService.BuildContext": lambda names: [
+        context_service_pb2.BuildContextRequest(
+            query=WORDS,
+            sources=[
+                context_service_pb2.ContextSourceSpec(source=source)
+                for source in context_service_pb2.ContextSource.values()
+                if source
+            ],
+            scope=scope,
+            include_memories=True,
+            explain=True,
+        )
+        for scope in scopes(names)
+    ],
+    "StoreService.CreateStore": lambda names: [
+        st.CreateStoreRequest(store=store_pb2.Store(store_id=names.store_id), request_id=names.request_id)
+    ],
+    "StoreService.GetStore": lambda names: [st.GetStoreRequest(store_id=names.store_id)],
+    "StoreService.ListStores": lambda names: [st.ListStoresRequest()],
+    "StoreService.UpdateStore": lambda names: [
+        st.UpdateStoreRequest(
+            store=store_pb2.Store(store_id=names.store_id, description="mine now"),
+            update_mask=FieldMask(paths=["description"]),
+        )
+    ],
+    "StoreService.DeleteStore": lambda names: [
+        st.DeleteStoreRequest(store_id=names.store_id, force=force) for force in (False, True)
+    ],
+    "ProjectService.GetProject": lambda names: [project_service_pb2.GetProjectRequest()],
+    "IdentityService.WhoAmI": lambda names: [identity_service_pb2.WhoAmIRequest()],
+    "AdminService.CreateOrganization": lambda names: [
+        admin_service_pb2.CreateOrganizationRequest(
+            organization=project_pb2.Organization(organization_id=names.organization_id, display_name="o")
+        )
+    ],
+    "AdminService.CreateProject": lambda names: [
+        admin_service_pb2.CreateProjectRequest(
+            project=project_pb2.Project(organization_id=names.organization_id, display_name="p")
+        )
+    ],
+    "AdminService.ListProjects": lambda names: [
+        admin_service_pb2.ListProjectsRequest(),
+        admin_service_pb2.ListProjectsRequest(organization_id=names.organization_id),
+    ],
+}
+
+EVERY_RPC = pytest.mark.parametrize("rpc", CASES)
+EVERY_RPC_IN_STORES = pytest.mark.parametrize(
+    "rpc",
+    [
+        rpc
+        for rpc in CASES
+        if "store_id" in RPCS[rpc].input_type.fields_by_name and not rpc.startswith("StoreService")
+    ],
+)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def channel(database: TestDatabase) -> AsyncIterator[grpc.aio.Channel]:
+    """One server for all: what a test leaves behind lies in a project or store of its own."""
+    settings = Settings(
+        database_url=database.app_url,
+        operator_url=database.operator_url,
+        port=0,
+        development_project=make_project(database),
+        embedding=EmbeddingSettings(provider="hashing"),
+        shutdown_grace=0,
+    )
+    async with (
+        running_server(settings) as running,
+        grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as opened,
+    ):
+        yield opened
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def far(channel: grpc.aio.Channel, database: TestDatabase) -> Place:
+    return await fill(channel, make_place(database))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def beside(channel: grpc.aio.Channel, database: TestDatabase) -> Place:
+    return await fill(channel, make_store(database, make_project(database)))
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def near(channel: grpc.aio.Channel, database: TestDatabase) -> Place:
+    """Where a test asks from: it has rows of its own too."""
+    return await fill(channel, make_place(database))
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def bob(channel: grpc.aio.Channel, near: Place) -> Place:
+    return await fill(channel, replace(near, names=Names(user_id="bob")), by_user=True)
+
+
+async def compare(
+    channel: grpc.aio.Channel, rpc: str, token: str, theirs: Place, nobodys: Names, **changes: str
+) -> None:
+    """Asks about their names and about absent ones: equal answers, and nothing of theirs in any."""
+    for known, unknown in zip(CASES[rpc](theirs.names), CASES[rpc](nobodys), strict=True):
+        answers = []
+        for request, names in ((known, theirs.names), (unknown, nobodys)):
+            set_fields(request, changes)
+            answers.append(await ask(channel, rpc, request, token, names))
+        assert answers[0].text == answers[1].text, known
+        assert not any(shows(answer.reply, theirs) for answer in answers if answer.reply), known
+
+
+def set_fields(request: Message, values: Mapping[str, str]) -> None:
+    for name, value in values.items():
+        if name in request.DESCRIPTOR.fields_by_name:
+            setattr(request, name, value)
+
+
+def shows(reply: Message, place: Place) -> bool:
+    """A reply may repeat the names it was asked for, but no word of what the place holds."""
+    return any(f"{place.names.canary} {color} tea" in str(reply) for color in ("green", "black"))
+
+
+async def test_every_rpc_has_a_case() -> None:
+    assert set(CASES) == set(RPCS)
+
+
+@pytest.mark.parametrize(
+    "rpc",
+    [rpc for rpc in CASES if rpc.startswith(("Memory", "Session", "Context")) and "CreateSession" not in rpc],
+)
+async def test_the_owner_itself_would_be_noticed(channel: grpc.aio.Channel, near: Place, rpc: str) -> None:
+    """The comparisons below can fail: to whom the names belong, they are not as absent."""
+    with pytest.raises(AssertionError):
+        await compare(channel, rpc, service(near), near, absent(near.names))
+
+
+@EVERY_RPC
+async def test_another_project_is_as_absent(
+    channel: grpc.aio.Channel, database: TestDatabase, near: Place, far: Place, rpc: str
+) -> None:
+    before = digest(database, far)
+    await compare(channel, rpc, service(near), far, absent(far.names))
+    assert digest(database, far) == before
+
+
+@EVERY_RPC_IN_STORES
+async def test_another_store_is_as_absent(
+    channel: grpc.aio.Channel, database: TestDatabase, beside: Place, rpc: str
+) -> None:
+    """But for request ids, which are the principal's own in all stores of its project."""
+    here = await fill(channel, make_store(database, beside.project_id))
+    before = digest(database, beside)
+    asked = {"store_id": here.store_id, "request_id": ""}
+    await compare(channel, rpc, service(beside), beside, absent(beside.names), **asked)
+    assert digest(database, beside) == before
+
+
+@EVERY_RPC
+async def test_another_user_is_as_absent(
+    channel: grpc.aio.Channel, database: TestDatabase, near: Place, bob: Place, rpc: str
+) -> None:
+    """Asked in Ann's own name about what is Bob's."""
+    before = digest(database, bob)
+    in_anns_name = replace(bob, names=replace(bob.names, user_id="ann"))
+    await compare(channel, rpc, bound(near, "ann"), in_anns_name, absent(in_anns_name.names))
+    assert digest(database, bob) == before
+
+
+@EVERY_RPC_IN_STORES
+async def test_a_store_of_another_project_is_as_absent(
+    channel: grpc.aio.Channel, beside: Place, far: Place, rpc: str
+) -> None:
+    for request in CASES[rpc](Names()):
+        answers = []
+        for names in (far.names, Names()):
+            set_fields(request, {"store_id": names.store_id})
+            answers.append(await ask(channel, rpc, request, service(beside), names))
+        assert answers[0].reason == "STORE_NOT_FOUND"
+        assert answers[0].text == answers[1].text
+
+
+@EVERY_RPC
+async def test_a_bound_user_names_nobody_else(channel: grpc.aio.Channel, far: Place, rpc: str) -> None:
+    for request in CASES[rpc](Names(user_id="bob")):
+        if b"bob" in request.SerializeToString():
+            answer = await ask(channel, rpc, request, bound(far, "ann"), far.names)
+            assert reasons(answer) == {"PERMISSION_DENIED"}, request
+
+
+def reasons(answer: Answer) -> set[str]:
+    """Of a batch that of each item."""
+    if answer.reply is None:
+        return {answer.reason}
+    names = [error_reason_pb2.ErrorReason.Name(result.error.reason) for result in answer.reply.results]
+    return {name.removeprefix("ERROR_REASON_") for name in names}
+
+
+@EVERY_RPC
+async def test_an_unknown_project_holds_nothing(channel: grpc.aio.Channel, far: Place, rpc: str) -> None:
+    if rpc == "IdentityService.WhoAmI":
+        return
+    for request in CASES[rpc](far.names):
+        answer = await ask(channel, rpc, request, f"development:{uuid4()}", far.names)
+        assert answer.reply is None or not answer.reply.ByteSize(), request
+
+
+@pytest.mark.parametrize("rpc", [rpc for rpc in CASES if not rpc.startswith(("Admin", "Identity"))])
+async def test_an_operator_is_in_no_project(channel: grpc.aio.Channel, far: Place, rpc: str) -> None:
+    for request in CASES[rpc](far.names):
+        answer = await ask(channel, rpc, request, "development:operator", far.names)
+        assert answer.reason == "PERMISSION_DENIED", request
+
+
+LISTS = {
+    "MemoryService.ListMemories": m.ListMemoriesRequest,
+    "SessionService.ListSessions": s.ListSessionsRequest,
+    "SessionService.ListTurns": s.ListTurnsRequest,
+    "StoreService.ListStores": st.ListStoresRequest,
+}
+
+
+@pytest.mark.parametrize("rpc", LISTS)
+async def test_the_page_token_of_another_project_is_none(
+    channel: grpc.aio.Channel, database: TestDatabase, near: Place, rpc: str
+) -> None:
+    theirs = replace(make_place(database), names=Names())
+    for names in (theirs.names, Names()):
+        await fill(channel, replace(theirs, names=names))
+    page = (await ask(channel, rpc, LISTS[rpc](page_size=1), service(theirs), theirs.names)).reply
+    assert page.next_page_token
+    request = LISTS[rpc](page_size=1, page_token=page.next_page_token)
+    assert (await ask(channel, rpc, request, service(near), near.names)).reason == "INVALID_PAGE_TOKEN"
+
+
+@pytest.mark.parametrize("rpc", ["MemoryService.UpdateMemory", "MemoryService.DeleteMemory"])
+async def test_what_another_user_shares_is_read_but_not_changed(
+    channel: grpc.aio.Channel, database: TestDatabase, near: Place, bob: Place, rpc: str
+) -> None:
+    names = bob.names
+    shared = a_memory(names, memory_id=names.memory_id, visibility=scope_pb2.VISIBILITY_PROJECT)
+    publish = m.UpdateMemoryRequest(memory=shared, update_mask=FieldMask(paths=["visibility"]))
+    assert (await ask(channel, "MemoryService.UpdateMemory", publish, service(near), names)).reply
+    before = digest(database, bob)
+
+    read = m.GetMemoryRequest(memory_id=names.memory_id)
+    assert (await ask(channel, "MemoryService.GetMemory", read, bound(near, "ann"), names)).reply
+    for request in CASES[rpc](names):
+        answer = await ask(channel, rpc, request, bound(near, "ann"), names)
+        assert answer.reason in ("PERMISSION_DENIED", "REVISION_MISMATCH"), request
+    assert digest(database, bob) == before
+
+
+@pytest.mark.parametrize("request_type", [m.CreateMemoryRequest, m.PutMemoryRequest])
+async def test_a_bound_user_publishes_nothing(
+    channel: grpc.aio.Channel, far: Place, request_type: type[Message]
+) -> None:
+    memory = a_memory(far.names, key="tea", visibility=scope_pb2.VISIBILITY_PROJECT)
+    rpc = f"MemoryService.{request_type.DESCRIPTOR.name.removesuffix('Request')}"
+    answer = await ask(channel, rpc, request_type(memory=memory), bound(far, "ann"), far.names)
+    assert answer.reason == "PERMISSION_DENIED"
