@@ -175,6 +175,21 @@ CREATE TABLE ricordo.idempotency (
 CREATE INDEX idempotency_create_time ON ricordo.idempotency (project_id, create_time);
 """
 
+# A row's language must be one that searches of its store cover, and an end user who writes the first row in a new one
+# may not change the store. So this acts as the owner: on the one store the transaction has entered, and only so.
+USE_LANGUAGE = """
+CREATE FUNCTION ricordo.use_language(new_language text) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog
+BEGIN ATOMIC
+  UPDATE ricordo.store SET languages_in_use = languages_in_use || new_language
+  WHERE project_id = current_setting('ricordo.project_id')::uuid
+    AND store_id = current_setting('ricordo.store_id')::uuid
+    AND new_language <> ALL (languages_in_use);
+END;
+REVOKE ALL ON FUNCTION ricordo.use_language FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ricordo.use_language TO ricordo_app;
+"""
+
 # The operator sees no store table; of these it needs what creates tenants and walks them. Its own request ids stand
 # under the nil project.
 PROTECTION = """
@@ -210,4 +225,5 @@ def upgrade() -> None:
         "FROM PUBLIC"
     )
     op.execute(TABLES)
+    op.execute(USE_LANGUAGE)
     op.execute(PROTECTION)

@@ -179,6 +179,19 @@ async def test_rows_are_found_after_the_project_s_language_changes(stores, memor
     assert await find(memories, "notes", "cheval") == ["les chevaux"]
 
 
+async def test_an_end_user_s_first_row_in_a_new_language_is_found(stores, memories, project_id):
+    ann = {"metadata": as_user(project_id, "ann")}
+    for language, content in (("german", "das Haus"), ("french", "les chevaux")):
+        settings = store_pb2.StoreSettings(language=language)
+        await stores.UpdateStore(change(["settings.language"], "default", settings=settings))
+        memory = memory_pb2.Memory(
+            kind=memory_pb2.MEMORY_KIND_SEMANTIC, content=content, scope=scope_pb2.Scope(user_id="ann")
+        )
+        await memories.CreateMemory(memory_service_pb2.CreateMemoryRequest(memory=memory), **ann)
+    assert await find(memories, "", "Häuser") == ["das Haus"]
+    assert await find(memories, "", "cheval") == ["les chevaux"]
+
+
 async def test_a_store_that_holds_something_is_deleted_by_force_only(stores, memories, sessions):
     not_empty = (grpc.StatusCode.FAILED_PRECONDITION, "STORE_NOT_EMPTY", "force")
     await stores.CreateStore(creation("notes"))

@@ -81,14 +81,8 @@ async def update_store(connection: ProjectConnection, name: str, changes: StoreC
 
 
 async def use_language(connection: TenantConnection) -> None:
-    """Makes searches cover the language that rows are written in from now on."""
-    language = literal(connection.language)
-    statement = (
-        update_of(store)
-        .where(in_tenant(store, connection), language != func.all(store.c.languages_in_use))
-        .values(languages_in_use=func.array_append(store.c.languages_in_use, language))
-    )
-    await connection.execute(statement)
+    """Makes searches of the store cover the language that rows are written in from now on; any writer may."""
+    await connection.execute(select(func.ricordo.use_language(connection.language)))
 
 
 async def lock_store(connection: TenantConnection) -> bool:
