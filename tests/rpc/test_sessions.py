@@ -183,9 +183,7 @@ async def test_a_bound_user_has_its_own_sessions_only(sessions, project_id):
         sessions.GetSession(pb.GetSessionRequest(scope=of_bob), **ann),
         sessions.DeleteSession(pb.DeleteSessionRequest(scope=of_bob), **ann),
         sessions.CreateSession(creation(scope("s2", user_id="bob")), **ann),
-        sessions.ListSessions(
-            pb.ListSessionsRequest(scope=scope_pb2.ScopeFilter(exactly=of_bob)), **ann
-        ),
+        sessions.ListSessions(pb.ListSessionsRequest(scope=scope_pb2.ScopeFilter(exactly=of_bob)), **ann),
     ):
         assert (await refusal(call))[:2] == (DENIED, "PERMISSION_DENIED")
     of_team = scope_pb2.Scope(session_id="s1", labels={"team": "blue"})
