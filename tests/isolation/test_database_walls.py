@@ -69,14 +69,21 @@ def test_a_connection_is_outside_again_after_its_transaction(
         assert probes.outcome_of(app, attempt) in probes.UNSET, command
 
 
-def test_every_table_of_a_tenant_is_protected(catalogue: Connection) -> None:
-    """Every table with a project, also one that a later revision brings."""
+def tables_of_tenants(catalogue: Connection, condition: str = "true") -> set[str]:
+    """Every table with a project, parents and partitions, also one that a later revision brings."""
     found = catalogue.execute(
         "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'project_id'"
-        " WHERE c.relnamespace = 'ricordo'::regnamespace AND c.relkind IN ('r', 'p')"
-        " AND c.relrowsecurity AND c.relforcerowsecurity"
+        f" WHERE c.relnamespace = 'ricordo'::regnamespace AND c.relkind IN ('r', 'p') AND {condition}"
     )
-    assert {name for (name,) in found} == {*PROTECTED, *PARTS}
+    return {name for (name,) in found}
+
+
+def test_every_table_of_a_tenant_is_known_to_these_tests(catalogue: Connection) -> None:
+    assert tables_of_tenants(catalogue) == {*PROTECTED, *PARTS}
+
+
+def test_every_table_of_a_tenant_has_row_level_security_enabled_and_forced(catalogue: Connection) -> None:
+    assert tables_of_tenants(catalogue, "NOT (c.relrowsecurity AND c.relforcerowsecurity)") == set()
 
 
 def test_only_parents_have_policies(catalogue: Connection) -> None:

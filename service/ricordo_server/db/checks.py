@@ -46,7 +46,7 @@ def _role_faults(facts: Mapping[str, Any]) -> list[str]:
         (facts["owns_tables"], "its role owns tables of the schema: let ricordo_owner own them"),
         (
             facts["inherits_text"],
-            f"its role inherits {TEXT_ROLE}: ALTER ROLE {APP_ROLE} NOINHERIT, and grant again",
+            f"its role inherits {TEXT_ROLE}: run `ricordo bootstrap` again",
         ),
     ]
     return [text for is_fault, text in faults if is_fault]

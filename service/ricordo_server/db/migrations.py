@@ -32,7 +32,10 @@ def bootstrap(superuser_url: str, database: str, *, app_password: str, operator_
 
 
 def _make_roles(connection: psycopg.Connection, app_password: str, operator_password: str) -> None:
-    """NOINHERIT before the grant: an inheriting app role would always be under the text role's policies too."""
+    """NOINHERIT before the grant: an inheriting app role would always be under the text role's policies too.
+
+    Revoked first, since to grant again leaves an inheriting grant of PostgreSQL 16 and later as it is.
+    """
     login = {APP_ROLE: app_password, OPERATOR_ROLE: operator_password}
     for role in (OWNER_ROLE, APP_ROLE, TEXT_ROLE, OPERATOR_ROLE):
         name = sql.Identifier(role)
@@ -41,7 +44,10 @@ def _make_roles(connection: psycopg.Connection, app_password: str, operator_pass
         if role in login:
             statement = sql.SQL("ALTER ROLE {} LOGIN NOINHERIT PASSWORD {}")
             connection.execute(statement.format(name, sql.Literal(login[role])))
-    connection.execute(sql.SQL("GRANT {} TO {}").format(sql.Identifier(TEXT_ROLE), sql.Identifier(APP_ROLE)))
+    names = {"text": sql.Identifier(TEXT_ROLE), "app": sql.Identifier(APP_ROLE)}
+    with connection.transaction():
+        connection.execute(sql.SQL("REVOKE {text} FROM {app}").format(**names))
+        connection.execute(sql.SQL("GRANT {text} TO {app}").format(**names))
 
 
 def migrate(owner_url: str, *, revision: str = "head", partitions: int = DEFAULT_PARTITIONS) -> None:

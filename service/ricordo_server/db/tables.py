@@ -17,8 +17,18 @@ from sqlalchemy import (
     Uuid,
 )
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
+from sqlalchemy.types import UserDefinedType
 
 METADATA = MetaData(schema="ricordo")
+
+
+class Xid8(UserDefinedType[str]):
+    """A transaction's number that never wraps around; as text to Python."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **options: Any) -> str:
+        return "xid8"
 
 
 def _text(name: str, **options: Any) -> Column[str]:
@@ -202,7 +212,7 @@ memory_revision = Table(
     *_memory_columns(revision_in_key=True),
     _text("action"),
     _time("revision_time"),
-    Column("transaction_id", Text, nullable=False),
+    Column("transaction_id", Xid8, nullable=False),
 )
 
 PARTITIONED = ("memory", "memory_embedding", "turn", "turn_embedding")

@@ -7,5 +7,6 @@ SELECT
   pg_has_role(current_user, %(text_role)s, 'USAGE') AS inherits_text,
   current_setting('server_version_num')::integer AS version,
   (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector,
-  to_regclass('ricordo.memory_revision') IS NOT NULL AS migrated
+  EXISTS (
+    SELECT FROM pg_class WHERE relnamespace = to_regnamespace('ricordo') AND relname = 'memory_revision') AS migrated
 FROM pg_roles AS r WHERE r.rolname = current_user
