@@ -7,6 +7,9 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
+# Primary keys come after the other indexes: on tables not yet analysed the planner's costs tie, and the index made
+# last wins. A foreign key would otherwise be checked by reading all rows of the store, so that a first import would
+# grow quadratically.
 TABLES = """
 CREATE TABLE ricordo.session (
   project_id uuid NOT NULL,
@@ -23,10 +26,10 @@ CREATE TABLE ricordo.session (
   create_time timestamptz NOT NULL DEFAULT now(),
   update_time timestamptz NOT NULL DEFAULT now(),
   last_activity_time timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (project_id, store_id, scope_key),
   FOREIGN KEY (project_id, store_id) REFERENCES ricordo.store ON DELETE CASCADE
 );
 CREATE INDEX session_activity ON ricordo.session (project_id, store_id, last_activity_time);
+ALTER TABLE ricordo.session ADD PRIMARY KEY (project_id, store_id, scope_key);
 
 CREATE TABLE ricordo.turn (
   project_id uuid NOT NULL,
@@ -53,7 +56,6 @@ CREATE TABLE ricordo.turn (
   language text NOT NULL,
   tsv tsvector GENERATED ALWAYS AS
     (to_tsvector(ricordo.text_config(language), ricordo.search_text(content))) STORED,
-  PRIMARY KEY (project_id, store_id, turn_id),
   UNIQUE (project_id, store_id, scope_key, turn_seq),
   FOREIGN KEY (project_id, store_id, scope_key) REFERENCES ricordo.session ON DELETE CASCADE
 ) PARTITION BY HASH (project_id);
@@ -62,6 +64,7 @@ CREATE UNIQUE INDEX turn_idempotency_key ON ricordo.turn (project_id, store_id, 
 CREATE INDEX turn_create_time ON ricordo.turn (project_id, store_id, create_time, turn_seq, turn_id);
 CREATE INDEX turn_user ON ricordo.turn (project_id, store_id, user_id, create_time);
 CREATE INDEX turn_tsv ON ricordo.turn USING gin (tsv);
+ALTER TABLE ricordo.turn ADD PRIMARY KEY (project_id, store_id, turn_id);
 
 CREATE TABLE ricordo.turn_embedding (
   project_id uuid NOT NULL,

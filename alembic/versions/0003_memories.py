@@ -40,7 +40,7 @@ COLUMNS = """
   delete_time timestamptz,
 """
 
-# Keys are split at their punctuation: to the parser a path would be one word.
+# Keys are split at their punctuation: to the parser a path would be one word. The primary key comes last: see 0002.
 TABLES = f"""
 CREATE TABLE ricordo.memory (
   {COLUMNS}
@@ -50,7 +50,6 @@ CREATE TABLE ricordo.memory (
       translate(coalesce(key, ''), '/._-', '    '))), 'B') ||
     setweight(to_tsvector(ricordo.text_config(language), ricordo.search_text(description)), 'B') ||
     setweight(to_tsvector(ricordo.text_config(language), ricordo.search_text(content)), 'C')) STORED,
-  PRIMARY KEY (project_id, store_id, memory_id),
   FOREIGN KEY (project_id, store_id) REFERENCES ricordo.store ON DELETE CASCADE
 ) PARTITION BY HASH (project_id);
 CREATE UNIQUE INDEX memory_key ON ricordo.memory (project_id, store_id, kind, custom_type, scope_key, key)
@@ -62,6 +61,7 @@ CREATE INDEX memory_scope ON ricordo.memory (project_id, store_id, scope_key, cr
 CREATE INDEX memory_expire_time ON ricordo.memory (project_id, store_id, expire_time) WHERE expire_time IS NOT NULL;
 CREATE INDEX memory_delete_time ON ricordo.memory (project_id, store_id, delete_time) WHERE delete_time IS NOT NULL;
 CREATE INDEX memory_tsv ON ricordo.memory USING gin (tsv);
+ALTER TABLE ricordo.memory ADD PRIMARY KEY (project_id, store_id, memory_id);
 
 CREATE TABLE ricordo.memory_embedding (
   project_id uuid NOT NULL,
