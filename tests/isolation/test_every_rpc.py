@@ -87,16 +87,14 @@ def contains(names: Names) -> filter_pb2.Filter:
     )
 
 
-def searches() -> list[search_pb2.SearchOptions]:
-    """In words that all places have."""
-    return [
-        search_pb2.SearchOptions(query=WORDS, mode=mode, top_k=200, explain=True)
-        for mode in (
-            search_pb2.SEARCH_MODE_TEXT,
-            search_pb2.SEARCH_MODE_SEMANTIC,
-            search_pb2.SEARCH_MODE_HYBRID,
-        )
+def searches(names: Names) -> list[tuple[search_pb2.SearchOptions, scope_pb2.ScopeFilter]]:
+    """Every mode without a scope, and every scope, in words that all places have."""
+    modes = (search_pb2.SEARCH_MODE_TEXT, search_pb2.SEARCH_MODE_SEMANTIC, search_pb2.SEARCH_MODE_HYBRID)
+    *narrow, everything = [
+        search_pb2.SearchOptions(query=WORDS, mode=mode, top_k=200, explain=True) for mode in modes
     ]
+    first, *others = scopes(names)
+    return [*((options, first) for options in narrow), *((everything, scope) for scope in [first, *others])]
 
 
 def get_by_key(names: Names) -> list[Message]:
@@ -166,8 +164,7 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     "MemoryService.DeleteMemory": delete_memories,
     "MemoryService.SearchMemories": lambda names: [
         m.SearchMemoriesRequest(options=options, scope=scope, include_embedding=True)
-        for options in searches()
-        for scope in scopes(names)
+        for options, scope in searches(names)
     ],
     "MemoryService.ListMemoryRevisions": lambda names: [
         m.ListMemoryRevisionsRequest(memory_id=names.memory_id)
@@ -200,8 +197,7 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     ],
     "SessionService.SearchTurns": lambda names: [
         s.SearchTurnsRequest(options=options, scope=scope, include_embedding=True)
-        for options in searches()
-        for scope in scopes(names)
+        for options, scope in searches(names)
     ],
     "ContextService.BuildContext": lambda names: [
         context_service_pb2.BuildContextRequest(
@@ -215,7 +211,7 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
             include_memories=True,
             explain=True,
         )
-        for scope in scopes(names)
+        for scope in scopes(names)[:2]
     ],
     "StoreService.CreateStore": lambda names: [
         st.CreateStoreRequest(store=store_pb2.Store(store_id=names.store_id), request_id=names.request_id)
