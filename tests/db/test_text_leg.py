@@ -32,7 +32,7 @@ from tests.isolation.tenants import insert_row
 
 pytestmark = pytest.mark.xdist_group("text_leg")
 
-QUERIES = int(os.environ.get("RICORDO_TEXT_QUERIES", "200"))
+QUERIES = int(os.environ.get("RICORDO_TEXT_QUERIES", "100"))
 ROWS = 200
 LANGUAGES = ["english", "german", "simple"]
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from psycopg import sql
 
 from ricordo_server.db.tables import METADATA, STORE_TABLES
 from tests.isolation.tenants import ALPHA, EVERYONE, OMEGA, VECTOR, Item, Tenants, insert_row
@@ -85,11 +84,12 @@ EVERY_WHO = (SERVICE, ANN, BOTH)
 
 @contextmanager
 def as_role(connection: Connection, role: str, settings: Settings) -> Iterator[None]:
-    """SET ROLE binds a superuser to the role's policies too: the mutation test needs no second login."""
+    """A role that is set binds a superuser to its policies too: the mutation test needs no second login."""
     with connection.transaction(force_rollback=True):
-        connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(role)))
-        for name, value in settings.items():
-            connection.execute("SELECT set_config(%s, %s, true)", [name, value])
+        connection.execute(
+            "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS given (name, value)",
+            [["role", *settings], [role, *settings.values()]],
+        )
         yield
 
 
