@@ -46,8 +46,8 @@ FOLDER = Path(__file__).parent
 MODES = {SearchMode.TEXT: "words", SearchMode.SEMANTIC: "meaning", SearchMode.HYBRID: "both"}
 # One that only words find, one that only meaning finds, one in Portuguese.
 QUESTIONS = ("s5-07", "s3-03", "s3-07")
-TASK = "Book Marta a quiet dinner in Faenza and remind her in time. What must I know?"
-CONTEXT_LINES = 22
+TASK = "Book a quiet dinner in Faenza: where does she sleep, and what must she not eat?"
+CONTEXT_LINES = 32
 
 IS_TERMINAL = sys.stdin.isatty() and sys.stdout.isatty()
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
@@ -176,8 +176,9 @@ def describe_best(hits: Iterable[Any], answer: str) -> tuple[Text, Text, Text]:
 
 async def build_context(client: AsyncClient) -> None:
     sources = [
-        SourceSpec(source=source, mode=SearchMode.HYBRID, top_k=4)
-        for source in ("semantic", "episodic", "stm")
+        SourceSpec(source="semantic", top_k=3),
+        SourceSpec(source="episodic", top_k=1),
+        SourceSpec(source="stm", mode=SearchMode.HYBRID, top_k=4),
     ]
     built = await client.context.build(
         TASK, sources=sources, scope=ReadableBy(user_id="marta"), max_tokens=1_000
@@ -187,11 +188,12 @@ async def build_context(client: AsyncClient) -> None:
     tell(
         5, "Built", f"a context of {built.token_count} tokens ({counts}) in {milliseconds:.0f} ms for: {TASK}"
     )
-    lines = [line for line in built.text.splitlines() if line.strip()]
+    text = Text("\n".join(line for line in built.text.splitlines() if line.strip()), style="dim")
+    lines = text.wrap(console, console.width - 4)
     for line in lines[:CONTEXT_LINES]:
-        show_quote(line)
+        console.print(Text("   ") + line)
     if len(lines) > CONTEXT_LINES:
-        show_quote(f"... and {len(lines) - CONTEXT_LINES} lines more")
+        console.print(f"   [dim]... and {len(lines) - CONTEXT_LINES} lines more[/dim]")
 
 
 def tell(number: int, title: str, text: str) -> None:
