@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -51,6 +52,14 @@ def test_each_hit_says_where_it_stood_in_each_leg() -> None:
     by_id = {fused.item_id: fused.legs for fused in fuse(TEXT, SEMANTIC, Fusion(), top_k=10)}
     assert by_id["a"] == LegScores(text_rank=1, text_score=0.4)
     assert by_id["b"] == LegScores(text_rank=2, text_score=0.1, semantic_rank=1, semantic_score=0.8)
+
+
+def test_a_row_beyond_the_cut_of_the_text_leg_counts_by_its_score_and_has_no_rank() -> None:
+    text = (*TEXT, replace(found("c", 0.05), beyond=True))
+    assert scores(text, SEMANTIC, Fusion(semantic_weight=0.3))["c"] == pytest.approx(0.7 * 0.125 + 0.3 * 0.5)
+    assert scores(text, SEMANTIC, Fusion(RRF, 0.3))["c"] == pytest.approx(0.3 / 62)
+    by_id = {fused.item_id: fused.legs for fused in fuse(text, SEMANTIC, Fusion(), top_k=10)}
+    assert by_id["c"] == LegScores(text_score=0.05, semantic_rank=2, semantic_score=0.6)
 
 
 @pytest.mark.parametrize("leg", [(found("a", 0.2),), (found("a", 0.2), found("b", 0.2))])

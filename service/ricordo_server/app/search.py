@@ -146,14 +146,15 @@ async def _rank(
 ) -> tuple[Sequence[Fused], bool]:
     options = prepared.options
     limit = max(options.top_k * CANDIDATES_PER_HIT, LEAST_CANDIDATES)
-    text: Sequence[Candidate] = ()
-    if prepared.mode is not SearchMode.SEMANTIC:
-        text = await search_by_text(connection, searched, options.query, limit)
     leg = VectorLeg((), exact=True)
     if prepared.vector is not None:
         leg = _similar_enough(
             await search_by_vector(connection, searched, prepared.vector, limit), options.min_similarity
         )
+    text: Sequence[Candidate] = ()
+    if prepared.mode is not SearchMode.SEMANTIC:
+        near = [found.item_id for found in leg.candidates]
+        text = await search_by_text(connection, searched, options.query, limit, also=near)
     match prepared.mode:
         case SearchMode.TEXT:
             return rank_text(text, top_k=options.top_k), leg.exact

@@ -43,11 +43,12 @@ class VectorLeg:
 
 
 async def search_by_text(
-    connection: TenantConnection, searched: Searched, query: str, limit: int
+    connection: TenantConnection, searched: Searched, query: str, limit: int, also: Sequence[str] = ()
 ) -> list[Candidate]:
     """Rows with any of the query's words, by ts_rank; under the role whose policy lets the GIN index serve.
 
-    The policy itself holds `tsv @@ query`, so the statement does not.
+    The policy itself holds `tsv @@ query`, so the statement does not. Those of the ids in `also` that have a word
+    follow when they rank below `limit`: fusion knows the text score of every row that the other leg found.
     """
     await connection.execute(
         load_sql("enter_text_leg"), {"query": query, "languages": list(connection.languages_in_use)}
@@ -56,9 +57,13 @@ async def search_by_text(
     statement = select(*searched.columns, score).where(
         in_tenant(searched.table, connection), searched.condition
     )
-    rows = await connection.fetch_all(_best(statement, score.desc()).limit(limit))
+    best = await connection.execute(_best(statement, score.desc()).limit(limit))
+    chosen = statement.where(one_of(searched.table.c[searched.id], also))
+    others = await connection.fetch_all(chosen) if also else []
     await connection.execute(load_sql("leave_text_leg"))
-    return [Candidate(**row) for row in rows]
+    leg = {row["item_id"]: Candidate(**row) for row in await best.fetchall()}
+    beyond = [Candidate(**row, beyond=True) for row in others if row["item_id"] not in leg]
+    return [*leg.values(), *beyond]
 
 
 def _best(statement: Select[Any], order: ColumnElement[Any]) -> Select[Any]:
