@@ -79,6 +79,7 @@ async def search_by_vector(
     Exact below the threshold; above, HNSW with an iterative scan. When HNSW comes back short though more rows
     match, the exact answer stands instead: never short silently.
     """
+    await connection.execute(load_sql("force_custom_plans"))
     if await _count_matches(connection, searched) <= EXACT_THRESHOLD:
         return VectorLeg(await _exact(connection, searched, vector, limit), exact=True)
     found = await _approximate(connection, searched, vector, limit)

@@ -2,5 +2,4 @@
 SELECT
   set_config('hnsw.iterative_scan', 'strict_order', true),
   set_config('hnsw.ef_search', '200', true),
-  set_config('plan_cache_mode', 'force_custom_plan', true),
   set_config('enable_sort', 'off', true)
