@@ -159,6 +159,27 @@ async def test_no_small_tenant_goes_short_after_a_big_one(entered: Entered, popu
         assert (len(by_text), len(by_vector.candidates)) == (SMALL_ROWS, SMALL_ROWS)
 
 
+@BOTH
+async def test_every_search_is_planned_for_its_own_tenant(
+    entered: Entered, population: Population, searched: Searched
+) -> None:
+    """Also once the driver has prepared its statements, which it does at the sixth time."""
+    for project_id in (*population.small[:10], population.middle):
+        async with entered(project_id) as connection:
+            await search_by_vector(connection, searched, some_vector(), 50)
+    async with entered(population.big) as connection:
+        for _ in range(10):
+            await search_by_vector(connection, searched, some_vector(), 50)
+            await search_by_text(connection, searched, "word30", 50)
+        prepared = await connection.fetch_all(
+            "SELECT statement, custom_plans, generic_plans FROM pg_prepared_statements"
+            " WHERE position(%(name)s in statement) > 0",
+            {"name": f"ricordo.{searched.table.name}."},
+        )
+    assert len([row for row in prepared if row["custom_plans"]]) >= 3
+    assert [row["statement"] for row in prepared if row["generic_plans"]] == []
+
+
 @pytest.mark.parametrize(
     "scope",
     [Exactly(Scope(user_id="ann")), Matching(Scope()), ReadableBy("ann")],
