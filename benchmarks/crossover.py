@@ -1,7 +1,8 @@
 """Where comparing every vector stops being faster than the graph: `python -m benchmarks.crossover`.
 
-Tenants of many sizes share one hash partition, so one graph. Both ways answer the 50 candidates of a search, in
-turns; the figures choose EXACT_THRESHOLD in `db/search.py` and ef_search in `db/sql/enter_vector_leg.sql`.
+Tenants of many sizes share one hash partition, so one graph; `--alone` gives each a partition. Both ways answer the
+50 candidates of a search, in turns; the figures choose EXACT_THRESHOLD in `db/search.py` and ef_search in
+`db/sql/enter_vector_leg.sql`.
 """
 
 import argparse
@@ -103,9 +104,9 @@ def as_row(tenant: Tenant, name: str, found: Found) -> dict[str, Any]:
     }
 
 
-async def measure(stack: Stack, sizes: Sequence[int]) -> list[dict[str, Any]]:
+async def measure(stack: Stack, sizes: Sequence[int], *, alone: bool) -> list[dict[str, Any]]:
     texts = Texts()
-    tenants = [make_tenant(stack, rows) for rows in sizes]
+    tenants = [make_tenant(stack, rows, place=place if alone else 0) for place, rows in enumerate(sizes)]
     for tenant in tenants:
         await fill(stack, tenant, texts)
     await asyncio.to_thread(analyse, stack)
@@ -123,16 +124,17 @@ async def measure(stack: Stack, sizes: Sequence[int]) -> list[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--alone", action="store_true", help="a hash partition for each tenant")
     arguments = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
         running_stack(Path(folder), provider="hashing", dimension=DIMENSION) as stack,
     ):
-        rows = asyncio.run(measure(stack, arguments.sizes))
+        rows = asyncio.run(measure(stack, arguments.sizes, alone=arguments.alone))
     for row in rows:
         print(json.dumps(row))
     report = {"commit": commit(), "date": today(), "machine": machine(), "rows": rows}
-    print(write_result("crossover.json", report))
+    print(write_result("crossover-alone.json" if arguments.alone else "crossover.json", report))
 
 
 if __name__ == "__main__":

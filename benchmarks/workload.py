@@ -65,12 +65,11 @@ class Tenant:
         return f"development:{self.project_id}"
 
 
-def make_tenant(stack: Stack, rows: int) -> Tenant:
-    """An empty tenant in the hash partition of the stack's first project: the worst case, all share one graph."""
+def make_tenant(stack: Stack, rows: int, *, place: int = 0) -> Tenant:
+    """An empty tenant; those of one place share a hash partition, and so a graph: the worst case for each of them."""
     with psycopg.connect(stack.superuser_url) as connection:
-        home = _partition(connection, UUID(stack.project_id))
         project_id = uuid7()
-        while _partition(connection, project_id) != home:
+        while _partition(connection, project_id) != place:
             project_id = uuid7()
         create_project(stack.operator_url, project_id, f"{rows} rows")
         row = connection.execute(
