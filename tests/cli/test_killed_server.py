@@ -37,6 +37,14 @@ async def write(client: AsyncClient, writer: int, acknowledged: list[str]) -> No
             break
 
 
+async def reached(acknowledged: list[str], target: int) -> None:
+    for _ in range(60_000):
+        if len(acknowledged) >= target:
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError(f"only {len(acknowledged)} of {target} writes")
+
+
 async def test_no_acknowledged_write_is_lost_or_doubled(database: TestDatabase, project_id, tmp_path):
     port = free_port()
     arguments = ("serve", "--port", str(port))
@@ -48,8 +56,7 @@ async def test_no_acknowledged_write_is_lost_or_doubled(database: TestDatabase, 
             with started(tmp_path / f"output-{kill}", *arguments, **environment) as program:
                 await asyncio.to_thread(program.wait_for, "ready")
                 target = len(acknowledged) + WRITERS * TURNS_EACH // (KILLS + 1)
-                while len(acknowledged) < target:
-                    await asyncio.sleep(0.005)
+                await reached(acknowledged, target)
                 program.process.kill()
                 program.process.wait()
         with started(tmp_path / "output-last", *arguments, **environment) as program:

@@ -8,8 +8,8 @@ import grpc
 import grpc.aio
 import pytest
 
-from ricordo.v1 import context_service_pb2 as pb
 from ricordo.v1 import (
+    context_pb2,
     context_service_pb2_grpc,
     filter_pb2,
     memory_service_pb2,
@@ -21,6 +21,7 @@ from ricordo.v1 import (
     session_service_pb2_grpc,
     turn_pb2,
 )
+from ricordo.v1 import context_service_pb2 as pb
 from ricordo.v1 import memory_pb2 as m
 from ricordo_server.server import open_services, serving
 
@@ -98,7 +99,7 @@ async def test_messages_keep_the_roles_of_turns(contexts):
         query="tea",
         scope=matching(CHAT),
         sources=[spec(pb.CONTEXT_SOURCE_TURNS), spec(pb.CONTEXT_SOURCE_PROCEDURAL)],
-        format=pb.CONTEXT_FORMAT_OPENAI,
+        format=context_pb2.CONTEXT_FORMAT_OPENAI,
     )
     answer = await contexts.BuildContext(request)
     assert answer.text == ""

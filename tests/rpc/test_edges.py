@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import grpc
 import grpc.aio
@@ -15,7 +17,10 @@ from grpc_status import rpc_status
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
 from ricordo.v1 import memory_service_pb2_grpc
+from ricordo_server.app import memories as memories_app
+from ricordo_server.config import Settings
 from ricordo_server.rpc.interceptors import Admission
+from ricordo_server.server import open_services, serving
 
 CREATE = "/ricordo.v1.MemoryService/CreateMemory"
 GET = "/ricordo.v1.MemoryService/GetMemory"
@@ -29,6 +34,17 @@ def details(error: grpc.aio.AioRpcError, kind: type) -> list:
         if packed.Unpack(message):
             found.append(message)
     return found
+
+
+@asynccontextmanager
+async def channel_to(settings: Settings) -> AsyncIterator[grpc.aio.Channel]:
+    """A server with settings of its own."""
+    async with (
+        open_services(settings, pool_size=2) as services,
+        serving(settings, services) as running,
+        grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel,
+    ):
+        yield channel
 
 
 async def refusal(call) -> tuple[grpc.StatusCode, str, grpc.aio.AioRpcError]:
@@ -76,14 +92,11 @@ async def test_an_unknown_credential_is_refused(channel, header):
 
 
 async def test_a_server_at_its_bound_refuses_at_once_and_says_when_to_come_back(settings):
-    from ricordo_server.server import open_services, serving
-
     bounded = settings.model_copy(update={"max_concurrent_calls": 1})
-    async with open_services(bounded, pool_size=2) as services, serving(bounded, services) as running:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel:
-            memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
-            calls = [memories.ListMemories(pb.ListMemoriesRequest()) for _ in range(20)]
-            outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    async with channel_to(bounded) as channel:
+        memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
+        calls = [memories.ListMemories(pb.ListMemoriesRequest()) for _ in range(20)]
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
     refused = [outcome for outcome in outcomes if isinstance(outcome, grpc.aio.AioRpcError)]
     assert refused
     assert {error.code() for error in refused} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
@@ -121,7 +134,8 @@ async def test_a_deadline_reaches_the_database(channel, database, project_id):
 
 
 async def until_no_query_waits(database) -> None:
-    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND usename = 'ricordo_app' AND state = 'active'"
+    query = "SELECT count(*) FROM pg_stat_activity"
+        " WHERE datname = %s AND usename = 'ricordo_app' AND state = 'active'"
     async with await psycopg.AsyncConnection.connect(database.superuser_url) as connection:
         for _ in range(200):
             row = await (await connection.execute(query, [database.name])).fetchone()
@@ -155,16 +169,12 @@ async def test_the_access_log_has_a_line_a_call_and_no_content(channel, caplog):
 
 
 async def test_a_fault_of_the_server_is_internal_and_tells_nothing(settings, caplog, monkeypatch):
-    from ricordo_server.app import memories as memories_app
-    from ricordo_server.server import open_services, serving
-
     async def broken(*arguments, **options):
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(memories_app, "get_memory", broken)
-    async with open_services(settings, pool_size=2) as services, serving(settings, services) as running:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel:
-            memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
-            code, reason, error = await refusal(memories.GetMemory(pb.GetMemoryRequest(memory_id="a")))
+    async with channel_to(settings) as channel:
+        memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
+        code, reason, error = await refusal(memories.GetMemory(pb.GetMemoryRequest(memory_id="a")))
     assert (code, reason) == (grpc.StatusCode.INTERNAL, "INTERNAL")
     assert "secret" not in error.details()

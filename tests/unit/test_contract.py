@@ -13,21 +13,23 @@ from ricordo_server.rpc.errors import CODE_BY_REASON
 
 PROTOS = Path(__file__).parents[2] / "proto" / "ricordo" / "v1"
 
-OTHER_KEYWORDS = set(
-    # Go, Java, TypeScript, Rust and C#, where they differ from Python's.
-    "break case chan const continue default defer else fallthrough for func go goto if interface map package range "
-    "return select struct switch type var abstract boolean byte catch char double do enum extends final finally float "
-    "implements instanceof int long native new private protected public short static super synchronized this throw "
-    "throws transient void volatile let function typeof fn impl loop match mod move mut pub ref self trait unsafe use "
-    "where crate extern base bool checked decimal delegate event explicit fixed foreach implicit internal is lock "
-    "namespace object operator out override params readonly sbyte sealed sizeof stackalloc string uint ulong unchecked "
-    "unsafe ushort using virtual".split()
-)
+# Go, Java, TypeScript, Rust and C#, where they differ from Python's.
+KEYWORDS = """
+abstract base bool boolean break byte case catch chan char checked const continue crate decimal default defer delegate do
+double else enum event explicit extends extern fallthrough final finally fixed float fn for foreach func function go goto
+if impl implements implicit import in instanceof int interface internal is let lock long loop map match mod move mut
+namespace native new object operator out override package params private protected pub public range readonly ref return
+sbyte sealed select self short sizeof stackalloc static string struct super switch synchronized this throw throws trait
+transient type typeof uint ulong unchecked unsafe use ushort using var virtual void volatile where
+"""
+OTHER_KEYWORDS = frozenset(KEYWORDS.split())
 MUTATING = ("Create", "BatchCreate", "Update", "Put", "Delete", "Record", "BatchRecord")
 
 
 def files() -> list[FileDescriptor]:
-    return [import_module(f"ricordo.v1.{path.stem}_pb2").DESCRIPTOR for path in sorted(PROTOS.glob("*.proto"))]
+    return [
+        import_module(f"ricordo.v1.{path.stem}_pb2").DESCRIPTOR for path in sorted(PROTOS.glob("*.proto"))
+    ]
 
 
 def messages(parents: list[Descriptor]) -> list[Descriptor]:
