@@ -134,8 +134,10 @@ async def test_a_deadline_reaches_the_database(channel, database, project_id):
 
 
 async def until_no_query_waits(database) -> None:
-    query = "SELECT count(*) FROM pg_stat_activity"
+    query = (
+        "SELECT count(*) FROM pg_stat_activity"
         " WHERE datname = %s AND usename = 'ricordo_app' AND state = 'active'"
+    )
     async with await psycopg.AsyncConnection.connect(database.superuser_url) as connection:
         for _ in range(200):
             row = await (await connection.execute(query, [database.name])).fetchone()

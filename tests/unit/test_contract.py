@@ -15,12 +15,13 @@ PROTOS = Path(__file__).parents[2] / "proto" / "ricordo" / "v1"
 
 # Go, Java, TypeScript, Rust and C#, where they differ from Python's.
 KEYWORDS = """
-abstract base bool boolean break byte case catch chan char checked const continue crate decimal default defer delegate do
-double else enum event explicit extends extern fallthrough final finally fixed float fn for foreach func function go goto
-if impl implements implicit import in instanceof int interface internal is let lock long loop map match mod move mut
-namespace native new object operator out override package params private protected pub public range readonly ref return
-sbyte sealed select self short sizeof stackalloc static string struct super switch synchronized this throw throws trait
-transient type typeof uint ulong unchecked unsafe use ushort using var virtual void volatile where
+abstract base bool boolean break byte case catch chan char checked const continue crate decimal default
+defer delegate do double else enum event explicit extends extern fallthrough final finally fixed float fn
+for foreach func function go goto if impl implements implicit import in instanceof int interface internal is
+let lock long loop map match mod move mut namespace native new object operator out override package params
+private protected pub public range readonly ref return sbyte sealed select self short sizeof stackalloc
+static string struct super switch synchronized this throw throws trait transient type typeof uint ulong
+unchecked unsafe use ushort using var virtual void volatile where
 """
 OTHER_KEYWORDS = frozenset(KEYWORDS.split())
 MUTATING = ("Create", "BatchCreate", "Update", "Put", "Delete", "Record", "BatchRecord")
