@@ -11,10 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from click.testing import Result
+from typer.testing import CliRunner
+
+from ricordo_server.cli import app
+
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("RICORDO_")} | {
     "RICORDO_EMBEDDING__PROVIDER": "hashing"
 }
-SECONDS = 90
+# Only a failing test waits this long; a machine under load needs half a minute for a start.
+SECONDS = 240
 
 
 @dataclass(frozen=True)
@@ -72,8 +78,15 @@ def started(
                 process.wait(SECONDS)
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs it to its end."""
+def run(*arguments: str, **environment: str) -> Result:
+    """Runs a command in this process: for those that do not serve."""
+    cleared = {name: None for name in os.environ if name.startswith("RICORDO_")}
+    provider = {"RICORDO_EMBEDDING__PROVIDER": "hashing"}
+    return CliRunner().invoke(app, arguments, env={**cleared, **provider, **environment})
+
+
+def run_program(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs it as a program of its own, to its end."""
     return subprocess.run(
         [sys.executable, "-m", "ricordo_server", *arguments],
         env={**ENVIRONMENT, **environment},

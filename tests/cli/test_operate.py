@@ -10,7 +10,7 @@ import pytest
 
 from ricordo import Client
 from ricordo_server import embedded
-from tests.cli.programs import environment_of, run, started
+from tests.cli.programs import environment_of, run, run_program, started
 from tests.fixtures.database import TestDatabase
 
 pytestmark = pytest.mark.xdist_group("operate")
@@ -26,7 +26,7 @@ def superuser_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def bootstrapped(superuser_url: str, database: str) -> dict[str, str]:
     """The environment that `bootstrap` prints, and the owner's URL."""
     printed = run("bootstrap", "--superuser-url", superuser_url, "--database", database)
-    assert printed.returncode == 0, printed.stderr
+    assert printed.exit_code == 0, printed.stderr
     urls = dict(re.findall(r"^(RICORDO_\w+)=(.+)$", printed.stdout, re.MULTILINE))
     assert urls.keys() == {"RICORDO_DATABASE_URL", "RICORDO_OPERATOR_URL"}
     owner = re.sub(r"/postgres\?", f"/{database}?", superuser_url)
@@ -36,19 +36,19 @@ def bootstrapped(superuser_url: str, database: str) -> dict[str, str]:
 def test_from_an_empty_postgres_to_a_call(superuser_url: str, tmp_path: Path) -> None:
     environment = bootstrapped(superuser_url, "road")
     unready = run("doctor", **environment)
-    assert unready.returncode == 1
+    assert unready.exit_code == 1
     assert "ok     database" in unready.stdout
     assert "fault  schema: the schema `ricordo` is missing: run `ricordo migrate`" in unready.stdout
 
     migrated = run("migrate", **environment)
-    assert migrated.returncode == 0, migrated.stderr
+    assert migrated.exit_code == 0, migrated.stderr
     assert "hashing-64 is registered" in migrated.stdout
-    assert run("migrate", **environment).returncode == 0
+    assert run("migrate", **environment).exit_code == 0
 
     created = run("create-project", "First", "--language", "german", **environment)
     project_id = str(UUID(created.stdout.strip()))
     healthy = run("doctor", **environment)
-    assert healthy.returncode == 0
+    assert healthy.exit_code == 0
     assert [line.split(maxsplit=1) for line in healthy.stdout.splitlines()] == [
         ["ok", name]
         for name in (
@@ -76,7 +76,7 @@ def test_from_an_empty_postgres_to_a_call(superuser_url: str, tmp_path: Path) ->
 def test_bootstrap_keeps_passwords_that_are_given_to_itself(superuser_url: str) -> None:
     passwords = {"RICORDO_APP_PASSWORD": "p@ss/word", "RICORDO_OPERATOR_PASSWORD": "other"}
     printed = run("bootstrap", "--superuser-url", superuser_url, "--database", "given", **passwords)
-    assert printed.returncode == 0
+    assert printed.exit_code == 0
     assert "p@ss" not in printed.stdout
     with psycopg.connect(superuser_url, user="ricordo_app", password="p@ss/word", dbname="given"):
         pass
@@ -84,13 +84,13 @@ def test_bootstrap_keeps_passwords_that_are_given_to_itself(superuser_url: str) 
 
 def test_doctor_says_what_is_wrong(superuser_url: str) -> None:
     environment = bootstrapped(superuser_url, "broken")
-    assert run("migrate", **environment).returncode == 0
+    assert run("migrate", **environment).exit_code == 0
     with psycopg.connect(environment["RICORDO_OWNER_URL"], autocommit=True) as connection:
         connection.execute("ALTER TABLE ricordo.memory NO FORCE ROW LEVEL SECURITY")
         connection.execute("UPDATE ricordo.revision SET version_num = '0001'")
         connection.execute("UPDATE ricordo.embedding_model SET dimension = 65")
     found = run("doctor", **environment | {"RICORDO_OPERATOR_URL": environment["RICORDO_DATABASE_URL"]})
-    assert found.returncode == 1
+    assert found.exit_code == 1
     assert "fault  row-level security: table memory has no forced row-level security" in found.stdout
     assert "fault  migrations: the schema is at revision 0001" in found.stdout
     assert (
@@ -102,14 +102,14 @@ def test_doctor_says_what_is_wrong(superuser_url: str) -> None:
 
 def test_serve_refuses_what_doctor_refuses(superuser_url: str) -> None:
     environment = bootstrapped(superuser_url, "empty")
-    refused = run("serve", "--development-project", str(UUID(int=1)), "--port", "0", **environment)
+    refused = run_program("serve", "--development-project", str(UUID(int=1)), "--port", "0", **environment)
     assert refused.returncode == 1
     assert "the schema `ricordo` is missing: run `ricordo migrate`" in refused.stderr
 
 
 def test_doctor_without_a_database_server() -> None:
     found = run("doctor", RICORDO_DATABASE_URL="postgresql://ricordo_app@127.0.0.1:1/ricordo")
-    assert found.returncode == 1
+    assert found.exit_code == 1
     assert found.stdout.startswith("fault  database: connection failed")
     assert "RICORDO_DATABASE_URL" in found.stdout
 
@@ -125,20 +125,20 @@ def test_doctor_reports_an_embedder_that_is_away(database: TestDatabase) -> None
         RICORDO_EMBEDDING__API_KEY="key",
         RICORDO_EMBEDDING__MAX_RETRIES="0",
     )
-    assert found.returncode == 1
+    assert found.exit_code == 1
     assert "fault  embedder m" in found.stdout
     assert "fault  embedding model: m" in found.stdout
 
 
 def test_doctor_of_a_data_folder(tmp_path: Path) -> None:
-    assert run("doctor", "--data-folder", str(tmp_path / "none")).returncode == 2
+    assert run("doctor", "--data-folder", str(tmp_path / "none")).exit_code == 2
     with started(tmp_path, "up", "--port", "0", "--data-folder", str(tmp_path / "data")) as program:
         program.wait_for("ready on")
         beside = run("doctor", "--data-folder", str(tmp_path / "data"))
-        assert beside.returncode == 0, beside.stdout
+        assert beside.exit_code == 0, beside.stdout
         assert program.stop() == 0
     alone = run("doctor", "--data-folder", str(tmp_path / "data"))
-    assert alone.returncode == 0, alone.stdout
+    assert alone.exit_code == 0, alone.stdout
 
 
 @pytest.mark.parametrize(
@@ -152,18 +152,18 @@ def test_doctor_of_a_data_folder(tmp_path: Path) -> None:
 )
 def test_a_missing_url_is_named(arguments: tuple[str, ...], missing: str) -> None:
     refused = run(*arguments)
-    assert refused.returncode == 2
+    assert refused.exit_code == 2
     assert missing in refused.stderr
 
 
 def test_serve_refuses_other_machines_and_says_why() -> None:
     settings = environment_of({"database_url": "postgresql://x", "development_project": UUID(int=1)})
     refused = run("serve", "--host", "0.0.0.0", **settings)
-    assert refused.returncode == 2
+    assert refused.exit_code == 2
     assert "can be reached from other machines, and this server has no credentials" in refused.stderr
 
 
 def test_serve_refuses_when_nobody_could_call() -> None:
     refused = run("serve", RICORDO_DATABASE_URL="postgresql://x")
-    assert refused.returncode == 2
+    assert refused.exit_code == 2
     assert "RICORDO_DEVELOPMENT_PROJECT" in refused.stderr

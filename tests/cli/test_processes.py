@@ -7,7 +7,7 @@ from uuid import UUID
 
 from ricordo import Client
 from ricordo_server.processes import find_port, held_port
-from tests.cli.programs import Program, children_of, environment_of, run, started
+from tests.cli.programs import SECONDS, Program, children_of, environment_of, run_program, started
 from tests.fixtures.database import TestDatabase
 
 
@@ -18,7 +18,7 @@ def settings_of(database: TestDatabase, project_id: UUID) -> dict[str, str]:
 
 
 def wait_for_children(program: Program, but_not: int) -> list[int]:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         children = children_of(program.process.pid)
         if len(children) == 2 and but_not not in children and program.errors.count('"process ready"') == 3:
@@ -43,7 +43,7 @@ def test_two_processes_serve_one_port_and_the_dead_is_replaced(
         assert second in children
         call_both(target)
 
-        refused = run("serve", "--port", target.partition(":")[2], **environment)
+        refused = run_program("serve", "--port", target.partition(":")[2], **environment)
         assert refused.returncode == 1
         assert "another program has it" in refused.stderr
         assert program.stop() == 0
@@ -68,7 +68,7 @@ def test_children_end_with_a_parent_that_is_killed(
         children = children_of(program.process.pid)
         program.process.kill()
         program.process.wait()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + SECONDS
         while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert not any(Path(f"/proc/{child}").exists() for child in children)
@@ -78,7 +78,7 @@ def test_a_child_that_cannot_start_ends_the_server(
     database: TestDatabase, project_id: UUID, tmp_path: Path
 ) -> None:
     environment = settings_of(database, project_id) | {"RICORDO_EMBEDDING__DIMENSION": "32"}
-    failed = run("serve", "--port", "0", "--processes", "2", **environment)
+    failed = run_program("serve", "--port", "0", "--processes", "2", **environment)
     assert failed.returncode == 1
     assert "the embedding model hashing-32 is registered not at all: run `ricordo migrate`" in failed.stderr
     assert "ended with status 1 before it was ready" in failed.stderr
@@ -86,7 +86,7 @@ def test_a_child_that_cannot_start_ends_the_server(
 
 def test_a_held_port_is_not_free_and_takes_no_connections() -> None:
     with held_port("127.0.0.1", 0) as port:
-        refused = run(
+        refused = run_program(
             "serve",
             "--port",
             str(port),

@@ -9,7 +9,7 @@ import pytest
 from ricordo import Client
 from ricordo.models import NewMemory, Scope
 from tests.cli.conftest import READY, Stack
-from tests.cli.programs import run, started
+from tests.cli.programs import run, run_program, started
 
 
 def test_ctrl_c_stops_all_and_the_next_start_finds_the_data(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_the_log_in_the_folder_is_json_without_content(stack: Stack, client: Cli
 @pytest.mark.xdist_group("up")
 def test_a_second_server_on_the_port_is_refused(stack: Stack) -> None:
     port = stack.target.partition(":")[2]
-    second = run("up", "--port", port, "--data-folder", str(stack.folder))
+    second = run_program("up", "--port", port, "--data-folder", str(stack.folder))
     assert second.returncode == 1
     assert re.fullmatch(
         rf"ricordo: cannot take port {port} of 127.0.0.1 .*another program has it.*\n", second.stderr
@@ -61,12 +61,12 @@ def test_a_second_server_on_the_port_is_refused(stack: Stack) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org", "[::]"])
 def test_up_serves_this_machine_only(host: str, tmp_path: Path) -> None:
     refused = run("up", "--host", host, "--data-folder", str(tmp_path / "data"))
-    assert refused.returncode == 2
+    assert refused.exit_code == 2
     assert "no credentials to tell callers apart" in refused.stderr
     assert not (tmp_path / "data").exists()
 
 
 def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
     refused = run("up", "--data-folder", str(tmp_path / "data"), RICORDO_POOL_SIZE="many")
-    assert refused.returncode == 2
+    assert refused.exit_code == 2
     assert refused.stderr.startswith("ricordo: pool_size: ")

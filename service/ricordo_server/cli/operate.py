@@ -40,9 +40,9 @@ def up(
 ) -> None:
     """Start everything: an embedded Postgres in a data folder, migrated, and the server. Ctrl-C stops both."""
     with failures_told():
-        stop_on_sigterm()
         settings = load_settings(host=host, port=port, data_folder=data_folder, processes=processes)
         require_loopback(settings)
+        stop_on_sigterm()
         with prepared_stack(settings) as prepared:
             folder = prepared.data_folder.resolve()
             log_file = folder / LOG_NAME

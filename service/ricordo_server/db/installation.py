@@ -4,8 +4,6 @@ from uuid import UUID
 
 import psycopg
 import psycopg_pool
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from uuid_utils.compat import uuid7
 
 from ricordo_server.db.connection import Pool
@@ -63,6 +61,9 @@ async def find_revision(pool: Pool) -> str:
 
 def newest_revision() -> str:
     """The revision that this release brings."""
+    from alembic.config import Config  # see `migrate` for why here
+    from alembic.script import ScriptDirectory
+
     config = Config()
     config.set_main_option("script_location", str(revisions_folder()))
     return ScriptDirectory.from_config(config).get_current_head() or ""

@@ -5,8 +5,6 @@ from importlib import resources
 from pathlib import Path
 
 import psycopg
-from alembic import command
-from alembic.config import Config
 from psycopg import sql
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
@@ -57,6 +55,10 @@ def migrate(owner_url: str, *, revision: str = "head", partitions: int = DEFAULT
         owner_url: `postgresql://` URL of a login that may SET ROLE ricordo_owner.
         partitions: hash partitions of the large tables; only the first migration uses it.
     """
+    # Imported here: it takes half a second, which every command would pay.
+    from alembic import command
+    from alembic.config import Config
+
     connect = partial(psycopg.connect, owner_url)  # libpq reads the URL, so any form it knows will do
     engine = create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
     with engine.connect() as connection:
