@@ -89,3 +89,16 @@ async def test_a_hit_comes_with_its_vector_when_asked(memories):
     options = search_pb2.SearchOptions(query="tea")
     answer = await memories.SearchMemories(pb.SearchMemoriesRequest(options=options, include_embedding=True))
     assert [len(hit.embedding) for hit in answer.hits] == [64]
+
+
+async def test_pages_of_large_memories_end_early_and_miss_none(memories):
+    for number in range(16):
+        await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact(f"{number:02}" + "x" * 262_000)))
+    seen, token, pages = [], "", 0
+    while pages == 0 or token:
+        page = await memories.ListMemories(pb.ListMemoriesRequest(page_size=1000, page_token=token))
+        assert page.ByteSize() < 4 * 1024 * 1024
+        seen += [memory.content[:2] for memory in page.memories]
+        token, pages = page.next_page_token, pages + 1
+    assert seen == [f"{number:02}" for number in reversed(range(16))]
+    assert pages == 2

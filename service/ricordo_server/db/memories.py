@@ -28,7 +28,7 @@ from ricordo_server.db.conditions import has_embedding, in_scope, in_tenant, is_
 from ricordo_server.db.connection import Row, TenantConnection
 from ricordo_server.db.filters import compile_filter
 from ricordo_server.db.memory_rows import changed_column, memory_columns, memory_from
-from ricordo_server.db.paging import OrderKey, fetch_page, order_keys, text_key, time_key
+from ricordo_server.db.paging import OrderKey, bytes_of, fetch_page, order_keys, text_key, time_key
 from ricordo_server.db.search import Searched
 from ricordo_server.db.tables import memory, memory_embedding
 from ricordo_server.domain.memory import Memory, MemoryChanges, MemoryDraft, MemoryKey, MemoryQuery
@@ -56,6 +56,7 @@ ORDERS = {
     "key": text_key(func.coalesce(memory.c.key, "").collate("C")),
     "title": text_key(memory.c.title.collate("C")),
 }
+WEIGHT = bytes_of(memory.c.content, memory.c.description, memory.c.details, memory.c.metadata)
 DELETED_LAST = OrderKey(memory.c.delete_time.is_not(None), bool)
 
 INSERT = upsert(memory).values(NEW).on_conflict_do_nothing().returning(*STORED)
@@ -255,7 +256,13 @@ async def list_memories(
     keys.append(text_key(memory.c.memory_id))
     statement = _selected(connection).where(matching(query))
     return await fetch_page(
-        connection, statement, keys, page, lambda row: memory_from(row, connection), _model(connection)
+        connection,
+        statement,
+        keys,
+        page,
+        lambda row: memory_from(row, connection),
+        _model(connection),
+        weight=WEIGHT,
     )
 
 

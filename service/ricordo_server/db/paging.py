@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Select, and_, literal, or_
+from sqlalchemy import ColumnElement, Select, Subquery, Text, and_, func, literal, or_, select
 
 from ricordo_server.db.connection import Connection, Row
 from ricordo_server.domain.errors import DomainError, Reason, invalid_field
+from ricordo_server.domain.limits import MAX_ANSWER_BYTES
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
 
 Item = TypeVar("Item")
+
+WEIGHTLESS: ColumnElement[int] = literal(0)
 
 
 @dataclass(frozen=True)
@@ -50,18 +53,41 @@ async def fetch_page(
     page: PageRequest,
     read: Callable[[Row], Item],
     parameters: Mapping[str, Any] | None = None,
+    *,
+    weight: ColumnElement[int] = WEIGHTLESS,
 ) -> Page[Item]:
-    """Runs the statement for one page; the last key must be unique."""
+    """Runs the statement for one page; the last key must be unique.
+
+    `weight` is about how many bytes a row has. Rows that start past an answer's bound stay in the database: a page of
+    1,000 rows of 256 KiB would otherwise come here to be thrown away.
+    """
     labels = [f"order_{number}" for number in range(len(keys))]
     statement = statement.add_columns(
-        *(key.expression.label(label) for key, label in zip(keys, labels, strict=True))
+        *(key.expression.label(label) for key, label in zip(keys, labels, strict=True)),
+        weight.label("weight"),
     )
     if page.after is not None:
         statement = statement.where(_behind(keys, _checked(keys, page.after)))
-    ordering = [key.expression.desc() if key.descending else key.expression.asc() for key in keys]
-    rows = await connection.fetch_all(statement.order_by(*ordering).limit(page.size + 1), parameters)
-    positions = [[row[label] for label in labels] for row in rows[: page.size]]
-    return Page([read(row) for row in rows[: page.size]], positions, has_more=len(rows) > page.size)
+    ordering = [_ordered(key.expression, key) for key in keys]
+    found = statement.order_by(*ordering).limit(page.size + 1).subquery()
+    rows = await connection.fetch_all(_within_an_answer(found, keys, labels), parameters)
+    cut = bool(rows) and rows[-1]["weight_before"] + rows[-1]["weight"] >= MAX_ANSWER_BYTES
+    kept = rows[: page.size]
+    positions = [[row[label] for label in labels] for row in kept]
+    return Page([read(row) for row in kept], positions, has_more=cut or len(rows) > page.size)
+
+
+def _within_an_answer(found: Subquery, keys: Sequence[OrderKey], labels: Sequence[str]) -> Select[Any]:
+    """The rows of a page up to the one that crosses the bound."""
+    place = [_ordered(found.c[label], key) for key, label in zip(keys, labels, strict=True)]
+    before = func.coalesce(func.sum(found.c.weight).over(order_by=place, rows=(None, -1)), 0)
+    weighed = select(found, before.label("weight_before")).subquery()
+    last = [_ordered(weighed.c[label], key) for key, label in zip(keys, labels, strict=True)]
+    return select(weighed).where(weighed.c.weight_before < MAX_ANSWER_BYTES).order_by(*last)
+
+
+def _ordered(expression: ColumnElement[Any], key: OrderKey) -> ColumnElement[Any]:
+    return expression.desc() if key.descending else expression.asc()
 
 
 def _checked(keys: Sequence[OrderKey], after: Sequence[Any]) -> Sequence[Any]:
@@ -85,6 +111,15 @@ def _behind(keys: Sequence[OrderKey], after: Sequence[Any]) -> ColumnElement[boo
         ]
         alternatives.append(and_(*equal, beyond))
     return or_(*alternatives)
+
+
+def bytes_of(*columns: ColumnElement[Any]) -> ColumnElement[int]:
+    """About how much the values take: text by its length, anything else as it is stored."""
+    sizes = [
+        func.octet_length(column) if isinstance(column.type, Text) else func.pg_column_size(column)
+        for column in columns
+    ]
+    return sum((func.coalesce(size, 0) for size in sizes[1:]), start=sizes[0])
 
 
 def time_key(expression: ColumnElement[datetime]) -> OrderKey:

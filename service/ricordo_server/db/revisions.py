@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, func, insert, select
 from ricordo_server.db.conditions import in_tenant
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.memory_rows import revision_from
-from ricordo_server.db.paging import OrderKey, fetch_page
+from ricordo_server.db.paging import OrderKey, bytes_of, fetch_page
 from ricordo_server.db.tables import memory, memory_revision
 from ricordo_server.domain.memory import MemoryRevision, RevisionAction
 from ricordo_server.domain.paging import Page, PageRequest
@@ -15,6 +15,12 @@ from ricordo_server.domain.paging import Page, PageRequest
 COPIED = [column for column in memory.c if column.name != "tsv"]
 ADDED = [memory_revision.c.action, memory_revision.c.revision_time]
 READ = [memory_revision.c[column.name] for column in (*COPIED, *ADDED)]
+WEIGHT = bytes_of(
+    memory_revision.c.content,
+    memory_revision.c.description,
+    memory_revision.c.details,
+    memory_revision.c.metadata,
+)
 
 COPY = insert(memory_revision).from_select(
     [column.name for column in (*COPIED, *ADDED)],
@@ -41,7 +47,9 @@ async def list_revisions(
         in_tenant(memory_revision, connection), memory_revision.c.memory_id == memory_id
     )
     newest = OrderKey(memory_revision.c.revision, int, descending=True)
-    return await fetch_page(connection, statement, [newest], page, lambda row: revision_from(row, connection))
+    return await fetch_page(
+        connection, statement, [newest], page, lambda row: revision_from(row, connection), weight=WEIGHT
+    )
 
 
 async def get_revision(connection: TenantConnection, memory_id: str, revision: int) -> MemoryRevision | None:

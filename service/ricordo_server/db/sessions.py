@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from ricordo_server.db.conditions import in_scope, in_tenant
 from ricordo_server.db.connection import Row, TenantConnection
 from ricordo_server.db.filters import compile_filter
-from ricordo_server.db.paging import fetch_page, order_keys, text_key, time_key
+from ricordo_server.db.paging import bytes_of, fetch_page, order_keys, text_key, time_key
 from ricordo_server.db.rows import scope_columns, scope_from
 from ricordo_server.db.tables import session
 from ricordo_server.domain.metadata import decode_metadata, encode_metadata
@@ -24,6 +24,8 @@ ORDERS = {
     "last_activity_time": time_key(session.c.last_activity_time),
     "session_id": text_key(session.c.session_id),
 }
+
+WEIGHT = bytes_of(session.c.metadata)
 
 KEY_COLUMNS = ("project_id", "store_id", "scope_key")
 OF_EVERY_SESSION = (*KEY_COLUMNS, "user_id", "session_id", "labels")
@@ -125,4 +127,6 @@ async def list_sessions(
     keys = order_keys(order_by, ORDERS, [OrderBy("last_activity_time", descending=True)])
     keys.append(text_key(session.c.scope_key))
     statement = select(session).where(in_tenant(session, connection), matching(query))
-    return await fetch_page(connection, statement, keys, page, lambda row: session_from(row, connection))
+    return await fetch_page(
+        connection, statement, keys, page, lambda row: session_from(row, connection), weight=WEIGHT
+    )

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, and_, delete, select
 from ricordo_server.db.conditions import has_embedding, in_scope, in_tenant, one_of
 from ricordo_server.db.connection import Row, TenantConnection
 from ricordo_server.db.filters import compile_filter
-from ricordo_server.db.paging import OrderKey, fetch_page, order_keys, text_key, time_key
+from ricordo_server.db.paging import OrderKey, bytes_of, fetch_page, order_keys, text_key, time_key
 from ricordo_server.db.rows import scope_from
 from ricordo_server.db.search import Searched
 from ricordo_server.db.sql import load_sql
@@ -28,6 +28,7 @@ ORDERS = {
     "create_time": time_key(turn.c.create_time),
     "event_time": time_key(turn.c.event_time),
 }
+WEIGHT = bytes_of(turn.c.content, turn.c.data_json, turn.c.tool_calls, turn.c.metadata)
 AS_RECORDED = [OrderBy("create_time"), OrderBy("turn_seq")]
 
 
@@ -127,7 +128,13 @@ async def list_turns(
     keys.append(text_key(turn.c.turn_id))
     statement = select(*STORED, HAS_EMBEDDING).where(in_tenant(turn, connection), matching(query))
     return await fetch_page(
-        connection, statement, keys, page, lambda row: turn_from(row, connection), _model(connection)
+        connection,
+        statement,
+        keys,
+        page,
+        lambda row: turn_from(row, connection),
+        _model(connection),
+        weight=WEIGHT,
     )
 
 
