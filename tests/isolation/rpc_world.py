@@ -115,7 +115,7 @@ def service(place: Place) -> str:
 
 
 async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False) -> Place:
-    """A memory and a turn under the place's names; a bound user's memory has an id of the server's making."""
+    """A memory, a term and a turn under the place's names; a bound user's memory has an id of the server's making."""
     names = place.names
     token = bound(place, names.user_id) if by_user else service(place)
     memory = memory_pb2.Memory(
@@ -128,9 +128,19 @@ async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False
     create = memory_service_pb2.CreateMemoryRequest(
         store_id=place.store_id, memory=memory, request_id=names.request_id
     )
+    taxonomic = memory_pb2.TaxonomicDetails(domain=f"{names.canary} black tea", term=names.key)
+    term = memory_pb2.Memory(
+        kind=memory_pb2.MEMORY_KIND_TAXONOMIC,
+        content="leaves",
+        taxonomic=taxonomic,
+        scope=scope_pb2.Scope(user_id=names.user_id),
+        visibility=scope_pb2.VISIBILITY_PRIVATE,
+    )
+    define = memory_service_pb2.CreateMemoryRequest(store_id=place.store_id, memory=term)
     turn = turn_pb2.Turn(role="user", content=f"{names.canary} black tea", idempotency_key=names.turn_key)
     record = session_service_pb2.RecordTurnRequest(store_id=place.store_id, scope=names.scope, turn=turn)
     made = (await ask(channel, "MemoryService.CreateMemory", create, token, names)).reply
+    assert (await ask(channel, "MemoryService.CreateMemory", define, token, names)).reply
     recorded = (await ask(channel, "SessionService.RecordTurn", record, token, names)).reply
     known = replace(names, memory_id=made.memory.memory_id, turn_id=recorded.turn.turn_id)
     return replace(place, names=known)

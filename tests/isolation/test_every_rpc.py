@@ -172,6 +172,7 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     "MemoryService.GetMemoryRevision": lambda names: [
         m.GetMemoryRevisionRequest(memory_id=names.memory_id, revision=revision) for revision in (1, 99)
     ],
+    "MemoryService.ListDomains": lambda names: [m.ListDomainsRequest(scope=scope) for scope in scopes(names)],
     "SessionService.CreateSession": lambda names: [
         s.CreateSessionRequest(session=session_pb2.Session(scope=names.scope)),
         s.CreateSessionRequest(
@@ -412,6 +413,7 @@ async def test_an_operator_is_in_no_project(channel: grpc.aio.Channel, far: Plac
 
 LISTS = {
     "MemoryService.ListMemories": m.ListMemoriesRequest,
+    "MemoryService.ListDomains": m.ListDomainsRequest,
     "SessionService.ListSessions": s.ListSessionsRequest,
     "SessionService.ListTurns": s.ListTurnsRequest,
     "StoreService.ListStores": st.ListStoresRequest,

@@ -8,6 +8,7 @@ from ricordo._convert import enums, memories, memory_requests, paging, scopes, t
 from ricordo._convert.enums import EnumCodec
 from ricordo.errors import MemoryClientError, MemoryServerError
 from ricordo.v1 import (
+    context_pb2,
     context_service_pb2,
     filter_pb2,
     identity_service_pb2,
@@ -22,6 +23,7 @@ from ricordo.v1.item_error_pb2 import ItemError
 from tests.fixtures.client_samples import NOON, new_memory, wire_memory
 
 MESSAGE_FILES = (
+    context_pb2,
     context_service_pb2,
     filter_pb2,
     identity_service_pb2,

@@ -8,6 +8,7 @@ from ricordo.errors import Failure, MemoryClientError, MemoryServerError
 from ricordo.models.base import Word
 from ricordo.models.filter import Comparator
 from ricordo.v1 import (
+    context_pb2,
     context_service_pb2,
     filter_pb2,
     identity_service_pb2,
@@ -94,5 +95,5 @@ PRINCIPAL_KIND = EnumCodec(models.PrincipalKind, identity_service_pb2.PrincipalK
 CONTEXT_SOURCE = EnumCodec(
     models.ContextSource, context_service_pb2.ContextSource, "CONTEXT_SOURCE", {"STM": "TURNS"}
 )
-CONTEXT_FORMAT = EnumCodec(models.ContextFormat, context_service_pb2.ContextFormat, "CONTEXT_FORMAT")
+CONTEXT_FORMAT = EnumCodec(models.ContextFormat, context_pb2.ContextFormat, "CONTEXT_FORMAT")
 LEFT_OUT_CAUSE = EnumCodec(models.LeftOutCause, context_service_pb2.LeftOutCause, "LEFT_OUT_CAUSE")

@@ -52,6 +52,11 @@ def _set_identity(message: memory_pb2.Memory, memory: models.NewMemory) -> None:
     )
 
 
+def decode_domain(domain: memory_service_pb2.Domain) -> models.Domain:
+    """Decodes a domain."""
+    return models.Domain(name=domain.name, term_count=domain.term_count)
+
+
 def decode_memory(memory: memory_pb2.Memory) -> models.Memory:
     """Decodes a memory as stored."""
     return models.Memory(

@@ -62,6 +62,22 @@ def get_by_key_request(
     return pb.GetMemoryRequest(store_id=store or "", memory_key=memory_key, include_deleted=include_deleted)
 
 
+def list_domains_request(
+    *,
+    scope: models.ScopeFilter | None,
+    visibility: models.Visibility | str | None,
+    page_size: int | None,
+    store: str | None,
+) -> pb.ListDomainsRequest:
+    """Asks for a page of domains."""
+    return pb.ListDomainsRequest(
+        store_id=store or "",
+        scope=scopes.encode_scope_filter(scope),
+        visibility=enums.VISIBILITY.encode(visibility),
+        page_size=page_size,
+    )
+
+
 def list_request(
     *,
     scope: models.ScopeFilter | None,

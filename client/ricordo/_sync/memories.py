@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from ricordo import models
 from ricordo._convert import memory_requests as requests
-from ricordo._convert.memories import decode_memory, decode_results
+from ricordo._convert.memories import decode_domain, decode_memory, decode_results
 from ricordo._convert.paging import at_page
 from ricordo._convert.searches import decode_memory_hits, encode_options
 from ricordo._sync.channel import Connection
@@ -187,6 +187,37 @@ class Memories:
             asked = at_page(request, token)
             reply = self._connection.call(lambda stubs: stubs.memories.ListMemories, asked, timeout)
             return models.Page(tuple(map(decode_memory, reply.memories)), reply.next_page_token)
+
+        return Pager(fetch, page_token)
+
+    def list_domains(
+        self,
+        *,
+        scope: models.ScopeFilter | None = None,
+        visibility: Visibility | str | None = None,
+        page_size: int | None = None,
+        page_token: str = "",
+        store: str | None = None,
+        timeout: float | None = None,
+    ) -> Pager[models.Domain]:
+        """Lists the domains of the taxonomic memories, by code point; nothing is fetched until iterated.
+
+        Args:
+            scope: Whose terms; None: every one that the credential may read.
+            visibility: Only that one.
+            page_size: Rows fetched at a time, 1 to 1,000; None: 50.
+            page_token: Where to continue: `next_page_token` of a page of the same list.
+            store: The store.
+            timeout: Seconds for each page.
+        """
+        request = requests.list_domains_request(
+            scope=scope, visibility=visibility, page_size=page_size, store=store
+        )
+
+        def fetch(token: str) -> models.Page[models.Domain]:
+            asked = at_page(request, token)
+            reply = self._connection.call(lambda stubs: stubs.memories.ListDomains, asked, timeout)
+            return models.Page(tuple(map(decode_domain, reply.domains)), reply.next_page_token)
 
         return Pager(fetch, page_token)
 

@@ -35,6 +35,7 @@ from ricordo.models.facade import (
 from ricordo.models.memory import (
     CustomDetails,
     Details,
+    Domain,
     EpisodicDetails,
     ItemError,
     Memory,
@@ -66,6 +67,7 @@ __all__ = [
     "CreateSemanticResult",
     "CustomDetails",
     "Details",
+    "Domain",
     "EpisodicDetails",
     "Exactly",
     "FusionMethod",

@@ -154,6 +154,13 @@ class MemoryRevision(Model):
     action: RevisionAction
 
 
+class Domain(Model):
+    """A domain of the vocabulary, and how many terms it has."""
+
+    name: str
+    term_count: int
+
+
 class PutResult(Model):
     """What an upsert stored, and whether it is new."""
 

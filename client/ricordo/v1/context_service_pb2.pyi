@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from ricordo.v1 import context_pb2 as _context_pb2
 from ricordo.v1 import filter_pb2 as _filter_pb2
 from ricordo.v1 import memory_pb2 as _memory_pb2
 from ricordo.v1 import scope_pb2 as _scope_pb2
@@ -72,34 +73,6 @@ CONTEXT_SOURCE_CUSTOM: ContextSource.ValueType  # 8
 """The project's own types."""
 Global___ContextSource: _TypeAlias = ContextSource  # noqa: Y015
 
-class _ContextFormat:
-    ValueType = _typing.NewType("ValueType", _builtins.int)
-    V: _TypeAlias = ValueType  # noqa: Y015
-
-class _ContextFormatEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ContextFormat.ValueType], _builtins.type):
-    DESCRIPTOR: _descriptor.EnumDescriptor
-    CONTEXT_FORMAT_UNSPECIFIED: _ContextFormat.ValueType  # 0
-    """MARKDOWN."""
-    CONTEXT_FORMAT_OPENAI: _ContextFormat.ValueType  # 1
-    """`messages`: chat messages; turns keep their roles, the rest is one system message."""
-    CONTEXT_FORMAT_CLAUDE: _ContextFormat.ValueType  # 2
-    """`text`: XML, escaped."""
-    CONTEXT_FORMAT_MARKDOWN: _ContextFormat.ValueType  # 3
-    """`text`: Markdown."""
-
-class ContextFormat(_ContextFormat, metaclass=_ContextFormatEnumTypeWrapper):
-    """How context is rendered."""
-
-CONTEXT_FORMAT_UNSPECIFIED: ContextFormat.ValueType  # 0
-"""MARKDOWN."""
-CONTEXT_FORMAT_OPENAI: ContextFormat.ValueType  # 1
-"""`messages`: chat messages; turns keep their roles, the rest is one system message."""
-CONTEXT_FORMAT_CLAUDE: ContextFormat.ValueType  # 2
-"""`text`: XML, escaped."""
-CONTEXT_FORMAT_MARKDOWN: ContextFormat.ValueType  # 3
-"""`text`: Markdown."""
-Global___ContextFormat: _TypeAlias = ContextFormat  # noqa: Y015
-
 class _LeftOutCause:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -145,10 +118,10 @@ class BuildContextRequest(_message.Message):
     """Which visibility of memories. Turns are private."""
     max_tokens: _builtins.int
     """The gross budget in tokens, 1 to 200,000; 500 of it are kept for what the caller puts around the context, so 500
-    or less leaves nothing. Default 4,000.
+    or less leaves nothing. Default: the project's, else 4,000.
     """
-    format: Global___ContextFormat.ValueType
-    """How to render."""
+    format: _context_pb2.ContextFormat.ValueType
+    """How to render. Default: the project's, else MARKDOWN."""
     include_memories: _builtins.bool
     """Also return the selected chunks."""
     explain: _builtins.bool
@@ -170,7 +143,7 @@ class BuildContextRequest(_message.Message):
         scope: _scope_pb2.ScopeFilter | None = ...,
         visibility: _scope_pb2.Visibility.ValueType = ...,
         max_tokens: _builtins.int | None = ...,
-        format: Global___ContextFormat.ValueType = ...,
+        format: _context_pb2.ContextFormat.ValueType = ...,
         include_memories: _builtins.bool = ...,
         explain: _builtins.bool = ...,
     ) -> None: ...
@@ -198,7 +171,7 @@ class ContextSourceSpec(_message.Message):
     mode: _search_pb2.SearchMode.ValueType
     """How to look."""
     top_k: _builtins.int
-    """How many candidates: 1 to 200, default 20."""
+    """How many candidates: 1 to 200. Default: the project's, else 20."""
     @_builtins.property
     def filter(self) -> _filter_pb2.Filter:
         """As a tree."""

@@ -44,6 +44,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """INVALID_ARGUMENT, not retryable. The page token is damaged, or belongs to another query, order or tenant."""
     ERROR_REASON_SCOPE_REQUIRED: _ErrorReason.ValueType  # 8
     """INVALID_ARGUMENT, not retryable. The operation needs a scope (for example a turn needs a user or labels)."""
+    ERROR_REASON_UNKNOWN_CUSTOM_TYPE: _ErrorReason.ValueType  # 9
+    """INVALID_ARGUMENT, not retryable. The project declares its custom types, and this is none of them.
+    Metadata: `declared`.
+    """
     ERROR_REASON_STORE_NOT_FOUND: _ErrorReason.ValueType  # 20
     """NOT_FOUND, not retryable. No such store, or none that this credential may see. Metadata: `store_id`."""
     ERROR_REASON_MEMORY_NOT_FOUND: _ErrorReason.ValueType  # 21
@@ -68,6 +72,15 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """ABORTED, not retryable as it is. The memory has moved on: read it again. Metadata: `expected`, `actual`."""
     ERROR_REASON_STORE_NOT_EMPTY: _ErrorReason.ValueType  # 44
     """FAILED_PRECONDITION, not retryable. The store holds memories or sessions: delete them or pass `force`."""
+    ERROR_REASON_METADATA_TYPE_CONFLICT: _ErrorReason.ValueType  # 45
+    """FAILED_PRECONDITION, not retryable. Stored values of a metadata key or tag have another type than is declared:
+    correct them, or declare theirs. Metadata: `key`, `value_type` (declared), `count` (of rows in the first store that has
+    some), `store_id`.
+    """
+    ERROR_REASON_CUSTOM_TYPE_NOT_EMPTY: _ErrorReason.ValueType  # 46
+    """FAILED_PRECONDITION, not retryable. The custom type has live memories: delete them or pass `force`.
+    Metadata: `custom_type`, `count` (of memories in the first store that has some), `store_id`.
+    """
     ERROR_REASON_EMBEDDER_UNAVAILABLE: _ErrorReason.ValueType  # 60
     """UNAVAILABLE, retryable. The embedding model cannot be reached; TEXT mode still works."""
     ERROR_REASON_ALL_SOURCES_FAILED: _ErrorReason.ValueType  # 61
@@ -115,6 +128,10 @@ ERROR_REASON_INVALID_PAGE_TOKEN: ErrorReason.ValueType  # 7
 """INVALID_ARGUMENT, not retryable. The page token is damaged, or belongs to another query, order or tenant."""
 ERROR_REASON_SCOPE_REQUIRED: ErrorReason.ValueType  # 8
 """INVALID_ARGUMENT, not retryable. The operation needs a scope (for example a turn needs a user or labels)."""
+ERROR_REASON_UNKNOWN_CUSTOM_TYPE: ErrorReason.ValueType  # 9
+"""INVALID_ARGUMENT, not retryable. The project declares its custom types, and this is none of them.
+Metadata: `declared`.
+"""
 ERROR_REASON_STORE_NOT_FOUND: ErrorReason.ValueType  # 20
 """NOT_FOUND, not retryable. No such store, or none that this credential may see. Metadata: `store_id`."""
 ERROR_REASON_MEMORY_NOT_FOUND: ErrorReason.ValueType  # 21
@@ -139,6 +156,15 @@ ERROR_REASON_REVISION_MISMATCH: ErrorReason.ValueType  # 43
 """ABORTED, not retryable as it is. The memory has moved on: read it again. Metadata: `expected`, `actual`."""
 ERROR_REASON_STORE_NOT_EMPTY: ErrorReason.ValueType  # 44
 """FAILED_PRECONDITION, not retryable. The store holds memories or sessions: delete them or pass `force`."""
+ERROR_REASON_METADATA_TYPE_CONFLICT: ErrorReason.ValueType  # 45
+"""FAILED_PRECONDITION, not retryable. Stored values of a metadata key or tag have another type than is declared:
+correct them, or declare theirs. Metadata: `key`, `value_type` (declared), `count` (of rows in the first store that has
+some), `store_id`.
+"""
+ERROR_REASON_CUSTOM_TYPE_NOT_EMPTY: ErrorReason.ValueType  # 46
+"""FAILED_PRECONDITION, not retryable. The custom type has live memories: delete them or pass `force`.
+Metadata: `custom_type`, `count` (of memories in the first store that has some), `store_id`.
+"""
 ERROR_REASON_EMBEDDER_UNAVAILABLE: ErrorReason.ValueType  # 60
 """UNAVAILABLE, retryable. The embedding model cannot be reached; TEXT mode still works."""
 ERROR_REASON_ALL_SOURCES_FAILED: ErrorReason.ValueType  # 61

@@ -808,3 +808,93 @@ class GetMemoryRevisionResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetMemoryRevisionResponse: _TypeAlias = GetMemoryRevisionResponse  # noqa: Y015
+
+@_typing.final
+class ListDomainsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    VISIBILITY_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    visibility: _scope_pb2.Visibility.ValueType
+    """Which visibility."""
+    page_size: _builtins.int
+    """Rows a page: 1 to 1,000, default 50. A page ends early at 3 MiB."""
+    page_token: _builtins.str
+    """From the previous page; only for the same query (INVALID_ARGUMENT / INVALID_PAGE_TOKEN)."""
+    @_builtins.property
+    def scope(self) -> _scope_pb2.ScopeFilter:
+        """Whose."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        scope: _scope_pb2.ScopeFilter | None = ...,
+        visibility: _scope_pb2.Visibility.ValueType = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "store_id", b"store_id", "visibility", b"visibility"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListDomainsRequest: _TypeAlias = ListDomainsRequest  # noqa: Y015
+
+@_typing.final
+class ListDomainsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DOMAINS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty on the last."""
+    @_builtins.property
+    def domains(self) -> _containers.RepeatedCompositeFieldContainer[Global___Domain]:
+        """The domains."""
+
+    def __init__(
+        self,
+        *,
+        domains: _abc.Iterable[Global___Domain] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["domains", b"domains", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDomainsResponse: _TypeAlias = ListDomainsResponse  # noqa: Y015
+
+@_typing.final
+class Domain(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    TERM_COUNT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name, at most 512 bytes."""
+    term_count: _builtins.int
+    """How many terms it has: of a term that several users own, each counts."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        term_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "term_count", b"term_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Domain: _TypeAlias = Domain  # noqa: Y015

@@ -85,6 +85,11 @@ class MemoryServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionResponse.FromString,
                 _registered_method=True)
+        self.ListDomains = channel.unary_unary(
+                '/ricordo.v1.MemoryService/ListDomains',
+                request_serializer=ricordo_dot_v1_dot_memory__service__pb2.ListDomainsRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_memory__service__pb2.ListDomainsResponse.FromString,
+                _registered_method=True)
 
 
 class MemoryServiceServicer(object):
@@ -161,6 +166,13 @@ class MemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListDomains(self, request, context):
+        """Lists the domains of the TAXONOMIC memories that the credential may read, by code point; live memories only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_MemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -213,6 +225,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.GetMemoryRevision,
                     request_deserializer=ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionResponse.SerializeToString,
+            ),
+            'ListDomains': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDomains,
+                    request_deserializer=ricordo_dot_v1_dot_memory__service__pb2.ListDomainsRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_memory__service__pb2.ListDomainsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -486,6 +503,33 @@ class MemoryService(object):
             '/ricordo.v1.MemoryService/GetMemoryRevision',
             ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionRequest.SerializeToString,
             ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDomains(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.MemoryService/ListDomains',
+            ricordo_dot_v1_dot_memory__service__pb2.ListDomainsRequest.SerializeToString,
+            ricordo_dot_v1_dot_memory__service__pb2.ListDomainsResponse.FromString,
             options,
             channel_credentials,
             insecure,

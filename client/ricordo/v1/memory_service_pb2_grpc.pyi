@@ -53,6 +53,8 @@ class MemoryServiceStub:
     """Lists the revisions of a memory, newest first; of a deleted one too."""
     GetMemoryRevision: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.GetMemoryRevisionRequest, _memory_service_pb2.GetMemoryRevisionResponse]
     """Reads one revision. NOT_FOUND / REVISION_NOT_FOUND."""
+    ListDomains: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.ListDomainsRequest, _memory_service_pb2.ListDomainsResponse]
+    """Lists the domains of the TAXONOMIC memories that the credential may read, by code point; live memories only."""
 
 @_typing.type_check_only
 class MemoryServiceAsyncStub(MemoryServiceStub):
@@ -79,6 +81,8 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     """Lists the revisions of a memory, newest first; of a deleted one too."""
     GetMemoryRevision: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.GetMemoryRevisionRequest, _memory_service_pb2.GetMemoryRevisionResponse]  # type: ignore[assignment]
     """Reads one revision. NOT_FOUND / REVISION_NOT_FOUND."""
+    ListDomains: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.ListDomainsRequest, _memory_service_pb2.ListDomainsResponse]  # type: ignore[assignment]
+    """Lists the domains of the TAXONOMIC memories that the credential may read, by code point; live memories only."""
 
 class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     """Long-term memory: write, read and search."""
@@ -162,5 +166,13 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_memory_service_pb2.GetMemoryRevisionResponse, _abc.Awaitable[_memory_service_pb2.GetMemoryRevisionResponse]]:
         """Reads one revision. NOT_FOUND / REVISION_NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def ListDomains(
+        self,
+        request: _memory_service_pb2.ListDomainsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_service_pb2.ListDomainsResponse, _abc.Awaitable[_memory_service_pb2.ListDomainsResponse]]:
+        """Lists the domains of the TAXONOMIC memories that the credential may read, by code point; live memories only."""
 
 def add_MemoryServiceServicer_to_server(servicer: MemoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

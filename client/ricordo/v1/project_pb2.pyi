@@ -3,9 +3,13 @@
 isort:skip_file
 """
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from ricordo.v1 import context_pb2 as _context_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -16,6 +20,66 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _MetadataPolicy:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _MetadataPolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MetadataPolicy.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    METADATA_POLICY_UNSPECIFIED: _MetadataPolicy.ValueType  # 0
+    """OPEN."""
+    METADATA_POLICY_OPEN: _MetadataPolicy.ValueType  # 1
+    """Any."""
+    METADATA_POLICY_DECLARED: _MetadataPolicy.ValueType  # 2
+    """Declared keys and tags only: others are INVALID_ARGUMENT / INVALID_FILTER, which lists the declared paths. All
+    keys can still be stored.
+    """
+
+class MetadataPolicy(_MetadataPolicy, metaclass=_MetadataPolicyEnumTypeWrapper):
+    """Which metadata keys filters may name."""
+
+METADATA_POLICY_UNSPECIFIED: MetadataPolicy.ValueType  # 0
+"""OPEN."""
+METADATA_POLICY_OPEN: MetadataPolicy.ValueType  # 1
+"""Any."""
+METADATA_POLICY_DECLARED: MetadataPolicy.ValueType  # 2
+"""Declared keys and tags only: others are INVALID_ARGUMENT / INVALID_FILTER, which lists the declared paths. All
+keys can still be stored.
+"""
+Global___MetadataPolicy: _TypeAlias = MetadataPolicy  # noqa: Y015
+
+class _MetadataType:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _MetadataTypeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MetadataType.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    METADATA_TYPE_UNSPECIFIED: _MetadataType.ValueType  # 0
+    """INVALID_ARGUMENT."""
+    METADATA_TYPE_STRING: _MetadataType.ValueType  # 1
+    """Text."""
+    METADATA_TYPE_NUMBER: _MetadataType.ValueType  # 2
+    """An integer or a double."""
+    METADATA_TYPE_BOOL: _MetadataType.ValueType  # 3
+    """True or false."""
+    METADATA_TYPE_TIME: _MetadataType.ValueType  # 4
+    """A time."""
+
+class MetadataType(_MetadataType, metaclass=_MetadataTypeEnumTypeWrapper):
+    """The type of a metadata value."""
+
+METADATA_TYPE_UNSPECIFIED: MetadataType.ValueType  # 0
+"""INVALID_ARGUMENT."""
+METADATA_TYPE_STRING: MetadataType.ValueType  # 1
+"""Text."""
+METADATA_TYPE_NUMBER: MetadataType.ValueType  # 2
+"""An integer or a double."""
+METADATA_TYPE_BOOL: MetadataType.ValueType  # 3
+"""True or false."""
+METADATA_TYPE_TIME: MetadataType.ValueType  # 4
+"""A time."""
+Global___MetadataType: _TypeAlias = MetadataType  # noqa: Y015
 
 @_typing.final
 class Project(_message.Message):
@@ -29,12 +93,15 @@ class Project(_message.Message):
     SETTINGS_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     UPDATE_TIME_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
     project_id: _builtins.str
     """Output. A UUIDv7."""
     organization_id: _builtins.str
     """The organization it belongs to."""
     display_name: _builtins.str
     """Its name, at most 512 bytes."""
+    revision: _builtins.int
+    """Output. From 1, one more with each change of the settings."""
     @_builtins.property
     def settings(self) -> Global___ProjectSettings:
         """How it works."""
@@ -56,10 +123,11 @@ class Project(_message.Message):
         settings: Global___ProjectSettings | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         update_time: _timestamp_pb2.Timestamp | None = ...,
+        revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "settings", b"settings", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "display_name", b"display_name", "organization_id", b"organization_id", "project_id", b"project_id", "settings", b"settings", "update_time", b"update_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "display_name", b"display_name", "organization_id", b"organization_id", "project_id", b"project_id", "revision", b"revision", "settings", b"settings", "update_time", b"update_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -67,27 +135,173 @@ Global___Project: _TypeAlias = Project  # noqa: Y015
 
 @_typing.final
 class ProjectSettings(_message.Message):
-    """How a project works."""
+    """How a project works. A change holds for every call that starts after it; nothing is restarted."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     LANGUAGE_FIELD_NUMBER: _builtins.int
+    METADATA_POLICY_FIELD_NUMBER: _builtins.int
+    METADATA_KEYS_FIELD_NUMBER: _builtins.int
+    CUSTOM_TYPES_FIELD_NUMBER: _builtins.int
+    CONTEXT_FIELD_NUMBER: _builtins.int
     language: _builtins.str
     """The language of text search in stores that have none of their own. Defaults to "english"."""
+    metadata_policy: Global___MetadataPolicy.ValueType
+    """Which metadata keys filters may name. Defaults to OPEN."""
+    @_builtins.property
+    def metadata_keys(self) -> _containers.RepeatedCompositeFieldContainer[Global___MetadataKey]:
+        """Metadata keys with a type, at most 64. Their values are of that type (or null) in every turn, session and memory,
+        and filters on them are served by an index over memories.
+        """
+
+    @_builtins.property
+    def custom_types(self) -> _containers.RepeatedCompositeFieldContainer[Global___CustomType]:
+        """The types of CUSTOM memories, at most 64. Once one is declared, or under DECLARED, others are INVALID_ARGUMENT /
+        UNKNOWN_CUSTOM_TYPE in writes and reads.
+        """
+
+    @_builtins.property
+    def context(self) -> Global___ContextDefaults:
+        """What BuildContext takes where a call does not say."""
+
     def __init__(
         self,
         *,
         language: _builtins.str | None = ...,
+        metadata_policy: Global___MetadataPolicy.ValueType = ...,
+        metadata_keys: _abc.Iterable[Global___MetadataKey] | None = ...,
+        custom_types: _abc.Iterable[Global___CustomType] | None = ...,
+        context: Global___ContextDefaults | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "language", b"language"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "language", b"language"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "language", b"language"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "custom_types", b"custom_types", "language", b"language", "metadata_keys", b"metadata_keys", "metadata_policy", b"metadata_policy"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__language: _TypeAlias = _typing.Literal["language"]  # noqa: Y015
     _WhichOneofArgType__language: _TypeAlias = _typing.Literal["_language", b"_language"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__language) -> _WhichOneofReturnType__language | None: ...
 
 Global___ProjectSettings: _TypeAlias = ProjectSettings  # noqa: Y015
+
+@_typing.final
+class MetadataKey(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VALUE_TYPE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The key: one or two segments of `[A-Za-z_][A-Za-z0-9_-]{0,63}`. A dot walks into a map: "billing.plan" is the
+    metadata {"billing": {"plan": ...}} and the path ["metadata", "billing", "plan"].
+    """
+    value_type: Global___MetadataType.ValueType
+    """The type of its values. Required."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        value_type: Global___MetadataType.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "value_type", b"value_type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MetadataKey: _TypeAlias = MetadataKey  # noqa: Y015
+
+@_typing.final
+class CustomType(_message.Message):
+    """A type of CUSTOM memories."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    TAGS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """`^[a-z][a-z0-9_]{0,63}$`, and none of semantic, episodic, taxonomic, procedural, snapshot, entity, preferences,
+    turn, stm, short_term.
+    """
+    @_builtins.property
+    def tags(self) -> _containers.RepeatedCompositeFieldContainer[Global___CustomTypeTag]:
+        """The tags its memories may have, at most 64. They are the metadata of such a memory, which may hold no other key
+        (except those in `metadata_keys`). A tag "a.b" may be written {"a.b": ...} or {"a": {"b": ...}}; it is stored, and
+        found by filters, in the second form.
+        """
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        tags: _abc.Iterable[Global___CustomTypeTag] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "tags", b"tags"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CustomType: _TypeAlias = CustomType  # noqa: Y015
+
+@_typing.final
+class CustomTypeTag(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VALUE_TYPE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """As a metadata key has. A name has the same type wherever it is declared in the project."""
+    value_type: Global___MetadataType.ValueType
+    """The type of its values. Required."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        value_type: Global___MetadataType.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "value_type", b"value_type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CustomTypeTag: _TypeAlias = CustomTypeTag  # noqa: Y015
+
+@_typing.final
+class ContextDefaults(_message.Message):
+    """What BuildContext takes where a call does not say."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MAX_TOKENS_FIELD_NUMBER: _builtins.int
+    FORMAT_FIELD_NUMBER: _builtins.int
+    TOP_K_FIELD_NUMBER: _builtins.int
+    max_tokens: _builtins.int
+    """The gross budget in tokens: 1 to 200,000. Defaults to 4,000."""
+    format: _context_pb2.ContextFormat.ValueType
+    """How to render. Defaults to MARKDOWN."""
+    top_k: _builtins.int
+    """Candidates of each source: 1 to 200. Defaults to 20."""
+    def __init__(
+        self,
+        *,
+        max_tokens: _builtins.int | None = ...,
+        format: _context_pb2.ContextFormat.ValueType = ...,
+        top_k: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens", "_top_k", b"_top_k", "max_tokens", b"max_tokens", "top_k", b"top_k"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens", "_top_k", b"_top_k", "format", b"format", "max_tokens", b"max_tokens", "top_k", b"top_k"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__max_tokens: _TypeAlias = _typing.Literal["max_tokens"]  # noqa: Y015
+    _WhichOneofArgType__max_tokens: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens"]  # noqa: Y015
+    _WhichOneofReturnType__top_k: _TypeAlias = _typing.Literal["top_k"]  # noqa: Y015
+    _WhichOneofArgType__top_k: _TypeAlias = _typing.Literal["_top_k", b"_top_k"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__max_tokens) -> _WhichOneofReturnType__max_tokens | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__top_k) -> _WhichOneofReturnType__top_k | None: ...
+
+Global___ContextDefaults: _TypeAlias = ContextDefaults  # noqa: Y015
 
 @_typing.final
 class Organization(_message.Message):

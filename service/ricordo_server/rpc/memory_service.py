@@ -4,26 +4,27 @@ from functools import partial
 from typing import Any
 
 from ricordo.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc, paging_pb2
-from ricordo_server.app import memories, search
+from ricordo_server.app import domains, memories, search
 from ricordo_server.app.services import Services
 from ricordo_server.domain.errors import DomainError, invalid_field
-from ricordo_server.domain.filter_fields import MEMORY_FIELDS
-from ricordo_server.domain.memory import Memory, MemoryDraft, MemoryKey, MemoryQuery
+from ricordo_server.domain.memory import Memory, MemoryDraft
 from ricordo_server.rpc.calls import answer_once, read_call
-from ricordo_server.rpc.checks import MEMORY_ID, check_batch, check_pattern
-from ricordo_server.rpc.convert.filters import decode_filter
+from ricordo_server.rpc.checks import check_batch
 from ricordo_server.rpc.convert.memories import (
     decode_changes,
     decode_draft,
-    decode_kind,
-    decode_kinds,
     encode_memory,
     encode_revision,
     put_fields,
 )
-from ricordo_server.rpc.convert.memory_details import decode_taxonomic
-from ricordo_server.rpc.convert.memory_keys import decode_key
-from ricordo_server.rpc.convert.scope import decode_scope_filter, decode_visibility
+from ricordo_server.rpc.convert.memory_queries import (
+    decode_domain_query,
+    decode_expected,
+    decode_id,
+    decode_query,
+    decode_selector,
+    encode_domain,
+)
 from ricordo_server.rpc.convert.search import decode_options, encode_hit, encode_report
 from ricordo_server.rpc.errors import to_item_error
 from ricordo_server.rpc.pages import decode_order, decode_page, encode_page, omit_excess
@@ -170,6 +171,13 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
         )
         return pb.GetMemoryRevisionResponse(revision=encode_revision(revision))
 
+    async def ListDomains(self, request: pb.ListDomainsRequest, context: Any) -> pb.ListDomainsResponse:
+        call = read_call()
+        query, page = decode_domain_query(request), decode_page(request, call.principal)
+        found = await domains.list_domains(self._services, call, request.store_id, query, page)
+        messages, token = encode_page(request, call.principal, found, encode_domain)
+        return pb.ListDomainsResponse(domains=messages, next_page_token=token)
+
 
 def decode_item(message: memory_pb2.Memory, number: int) -> MemoryDraft | DomainError:
     """An item that breaks a rule takes its error along; its neighbours go on."""
@@ -194,46 +202,3 @@ def encode_basic(memory: Memory) -> memory_pb2.Memory:
     message = encode_memory(memory)
     message.ClearField("content")
     return message
-
-
-def decode_selector(request: pb.GetMemoryRequest) -> str | MemoryKey:
-    match request.WhichOneof("selector"):
-        case "memory_id":
-            return decode_id(request.memory_id, "memory_id")
-        case "memory_key":
-            return decode_memory_key(request.memory_key)
-        case _:
-            raise invalid_field("selector", "say which memory: memory_id or memory_key")
-
-
-def decode_memory_key(message: pb.MemoryKey) -> MemoryKey:
-    kind = decode_kind(message.kind, "memory_key.kind")
-    if kind is None:
-        raise invalid_field("memory_key.kind", "kind is required")
-    details = (
-        decode_taxonomic(message.taxonomic, "memory_key.taxonomic") if message.HasField("taxonomic") else None
-    )
-    key = decode_key(kind, message.key, details, "memory_key.key")
-    if key is None:
-        raise invalid_field("memory_key.key", "key is required")
-    return MemoryKey(kind, key, message.custom_type, decode_scope_filter(message.scope, "memory_key.scope"))
-
-
-def decode_query(request: Any, *, include_deleted: bool = False) -> MemoryQuery:
-    """Of ListMemories and SearchMemories: they ask the same of a memory."""
-    return MemoryQuery(
-        scope=decode_scope_filter(request.scope),
-        visibility=decode_visibility(request.visibility),
-        kinds=decode_kinds(request.kinds),
-        custom_types=list(request.custom_types),
-        filter=decode_filter(request.filter, MEMORY_FIELDS) if request.HasField("filter") else None,
-        include_deleted=include_deleted,
-    )
-
-
-def decode_id(value: str, field: str) -> str:
-    return check_pattern(field, value, MEMORY_ID)
-
-
-def decode_expected(request: Any) -> int | None:
-    return request.expected_revision if request.HasField("expected_revision") else None

@@ -129,6 +129,16 @@ CASES = {
             "scope.readable_by.user_id": "ada",
         },
     ),
+    "ListDomains": Case(
+        lambda client: first(
+            client.memories.list_domains(
+                scope=models.ReadableBy(user_id="ada"), visibility="org", page_size=7, store="notes"
+            )
+        ),
+        memories.ListDomainsResponse(domains=[memories.Domain(name="tea", term_count=2)]),
+        lambda domain: (domain.name, domain.term_count) == ("tea", 2),
+        {"scope.readable_by.user_id": "ada", "visibility": 2, "page_size": 7, "store_id": "notes"},
+    ),
     "ListMemoryRevisions": Case(
         lambda client: first(client.memories.revisions.list("m1", page_size=2)),
         memories.ListMemoryRevisionsResponse(revisions=[REVISION]),

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ricordo.v1 import context_pb2, search_pb2
 from ricordo.v1 import context_service_pb2 as pb
-from ricordo.v1 import search_pb2
 from ricordo_server.domain.context import (
     DEFAULT_SOURCES,
     BuiltContext,
@@ -45,7 +45,7 @@ def decode_request(message: pb.BuildContextRequest) -> ContextRequest:
         scope=decode_scope_filter(message.scope),
         visibility=decode_visibility(message.visibility),
         max_tokens=_decode_max_tokens(message),
-        format=decode_enum(message.format, pb.ContextFormat.DESCRIPTOR, ContextFormat, "format")
+        format=decode_enum(message.format, context_pb2.ContextFormat.DESCRIPTOR, ContextFormat, "format")
         or ContextFormat.MARKDOWN,
     )
 
