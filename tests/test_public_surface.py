@@ -18,9 +18,11 @@ PUBLIC = {
     "ricordo": [
         "AsyncClient",
         "AsyncMemory",
+        "AsyncMemoryClient",
         "AsyncPager",
         "Client",
         "Memory",
+        "MemoryClient",
         "MemoryRequestContext",
         "Pager",
         "RicordoError",
@@ -43,17 +45,49 @@ GROUPS = {
 }
 FACADE = {
     "bind": "ctx",
-    "build_context": "query user_id session_id visibility metadata_filter enabled_sources * thread_id max_tokens "
-    "format_style include_memories timeout",
+    "build_context": "query user_id session_id visibility metadata_filter enabled_sources * thread_id "
+    "max_tokens format_style include_memories explain timeout",
     "build_context_from_sources": "query sources * user_id session_id visibility rerank thread_id max_tokens "
-    "format_style include_memories timeout",
+    "format_style include_memories explain timeout",
     "close": "",
-    "record_turn": "* role content session_id tool_calls tool_call_id tool_name is_error model_name metadata "
-    "idempotency_key timeout",
+    "delete": "memory_type memory_id * user_id purge timeout",
+    "delete_episode": "memory_id * user_id purge timeout",
+    "delete_procedure": "memory_id * user_id purge timeout",
+    "delete_semantic": "memory_id * user_id purge timeout",
+    "delete_taxonomic": "memory_id * user_id purge timeout",
+    "discover_procedures": "query user_id * visibility tags top_k similarity_threshold metadata_filter mode "
+    "timeout",
+    "get_procedure": "procedure_name * user_id visibility include_deleted timeout",
+    "get_semantic": "label user_id visibility * timeout",
+    "get_taxonomic_term": "domain term user_id visibility * timeout",
+    "list_domains": "visibility * timeout",
+    "list_episodes": "user_id visibility session_id limit * metadata_filter timeout",
+    "record_turn": "* role content session_id tool_calls tool_call_id tool_name is_error model_name "
+    "metadata idempotency_key timeout",
+    "record_turns": "turns * user_id session_id timeout",
+    "retrieve": "memory_type query * tags top_k user_id visibility mode timeout",
+    "save": "memory_type content * tags contextual_metadata user_id agent_id visibility timeout",
+    "save_episode": "* title content user_id summary session_id participants tags visibility metadata "
+    "agent_id timeout",
+    "save_procedure": "* procedure description content user_id steps resources allowed_tools "
+    "compatibility license trigger_conditions tags visibility agent_id "
+    "extraction_source source_format source_path metadata update_existing timeout",
     "save_semantic": "* text label user_id source visibility metadata upsert agent_id timeout",
-    "search": "query * sources top_k user_id visibility session_id domain tags similarity_threshold "
-    "metadata_filter mode timeout",
-    "search_semantic": "query user_id visibility top_k * mode timeout",
+    "save_semantic_batch": "facts * user_id source visibility agent_id timeout",
+    "save_taxonomic": "* domain term definition related_terms visibility user_id metadata timeout",
+    "search": "query * sources top_k user_id visibility session_id domain tags "
+    "similarity_threshold metadata_filter mode timeout",
+    "search_episodes": "query user_id visibility session_id top_k * metadata_filter mode timeout",
+    "search_semantic": "query user_id visibility top_k * metadata_filter mode timeout",
+    "search_taxonomic": "query user_id domain visibility top_k * metadata_filter mode timeout",
+    "update": "memory_type memory_id * content tags contextual_metadata visibility agent_id user_id timeout",
+    "update_episode": "memory_id * title content summary participants tags visibility metadata agent_id "
+    "user_id timeout",
+    "update_procedure": "memory_id * description content steps resources allowed_tools compatibility "
+    "license trigger_conditions tags visibility metadata agent_id user_id timeout",
+    "update_semantic": "memory_id * text source visibility metadata agent_id user_id timeout",
+    "update_taxonomic": "memory_id * definition related_terms visibility metadata agent_id user_id timeout",
+    "why": "memory_id * user_id timeout",
 }
 LIGHT = {"annotated_types", "google", "grpc", "grpc_status", "pydantic", "pydantic_core", "ricordo"}
 LIGHT |= {"typing_extensions", "typing_inspection"}
@@ -91,6 +125,16 @@ def test_signatures_of_the_facade(facade: type) -> None:
 @pytest.mark.parametrize("facade", [ricordo.Memory, ricordo.AsyncMemory])
 def test_defaults_of_the_facade(facade: type[ricordo.Memory]) -> None:
     assert defaults(facade.search_semantic) >= {("top_k", 50), ("mode", "semantic")}
+    assert defaults(facade.search_episodes) >= {("top_k", 50), ("session_id", None)}
+    assert defaults(facade.search_taxonomic) >= {("top_k", 50), ("domain", None)}
+    assert defaults(facade.discover_procedures) >= {("top_k", 10), ("similarity_threshold", 0.0)}
+    assert defaults(facade.list_episodes) >= {("limit", 20)}
+    assert defaults(facade.retrieve) >= {("top_k", 10)}
+    assert defaults(facade.save_episode) >= {("visibility", "private")}
+    assert defaults(facade.save_taxonomic) >= {("visibility", "org")}
+    assert defaults(facade.save_procedure) >= {("visibility", "private"), ("update_existing", False)}
+    assert defaults(facade.save) >= {("visibility", "private")}
+    assert defaults(facade.get_procedure) >= {("include_deleted", False)}
     assert defaults(facade.search) >= {("top_k", 10), ("similarity_threshold", 0.0), ("mode", "semantic")}
     assert defaults(facade.save_semantic) >= {
         ("visibility", "private"),

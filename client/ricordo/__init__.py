@@ -9,17 +9,20 @@
         print(ada.build_context("What shall I offer?").formatted_context)
 
 `Memory` is the facade for agents; `Client` covers the whole contract. `AsyncMemory` and `AsyncClient` are the same
-for asyncio. Everything public is named here or in the modules `models`, `errors` and `filters`; `ricordo.v1` holds
-the generated messages for those who need them.
+for asyncio. Everything public is named here or in the modules `models`, `errors`, `filters`, `testing` (fixtures for
+pytest) and `agent_engine` (for programs written for agent-engine memory); `ricordo.v1` holds the generated messages
+for those who need them.
 """
 
 from ricordo import errors, filters, models
 from ricordo._async.client import AsyncClient
 from ricordo._async.memory import AsyncMemory
 from ricordo._async.pager import AsyncPager
+from ricordo._async.protocols import AsyncMemoryClient
 from ricordo._sync.client import Client
 from ricordo._sync.memory import Memory
 from ricordo._sync.pager import Pager
+from ricordo._sync.protocols import MemoryClient
 from ricordo.errors import RicordoError
 from ricordo.identity import ambient_context
 from ricordo.models import MemoryRequestContext, SourceSpec
@@ -27,9 +30,11 @@ from ricordo.models import MemoryRequestContext, SourceSpec
 __all__ = [
     "AsyncClient",
     "AsyncMemory",
+    "AsyncMemoryClient",
     "AsyncPager",
     "Client",
     "Memory",
+    "MemoryClient",
     "MemoryRequestContext",
     "Pager",
     "RicordoError",

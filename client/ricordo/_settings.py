@@ -3,6 +3,8 @@
 import ipaddress
 import json
 import math
+import os
+import warnings
 from dataclasses import dataclass
 
 import grpc
@@ -100,6 +102,28 @@ def make_settings(
         root_certificates=root_certificates,
         local_subchannel_pool=local_subchannel_pool,
     )
+
+
+def setting(given: str | None, variable: str) -> str | None:
+    """What was given, blank or not; else what the environment gives, unless blank there."""
+    return given if given is not None else first_given(os.environ.get(variable))
+
+
+def credential(token: str | None, api_key: str | None) -> str | None:
+    """The token, given or in the environment; `api_key` is its older name.
+
+    Raises:
+        MemoryClientError: Both are there.
+    """
+    token, older = setting(token, "RICORDO_TOKEN"), setting(api_key, "RICORDO_API_KEY")
+    if older is None:
+        return token
+    if token is not None:
+        raise MemoryClientError(
+            "token and api_key (RICORDO_TOKEN, RICORDO_API_KEY) are both given: keep the token"
+        )
+    warnings.warn("api_key is deprecated: write token, or RICORDO_TOKEN", DeprecationWarning, stacklevel=3)
+    return older
 
 
 def check_timeout(timeout: float) -> float:

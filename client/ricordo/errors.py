@@ -1,7 +1,8 @@
 """What can go wrong: a tree of exceptions, each transport error with the server's reason.
 
 Two families. `MemoryClientError` and `MemoryIdentityError` are `ValueError`s, raised before any request is
-sent. `MemoryAPIError` is an answer of the server, or its absence; its `reason` names the cause
+sent (`MemoryNotSupportedError` also where only the server can tell).
+`MemoryAPIError` is an answer of the server, or its absence; its `reason` names the cause
 (`ricordo.v1.error_reason_pb2.ErrorReason`, without the prefix).
 """
 
@@ -20,7 +21,11 @@ class MemoryClientError(ValueError, RicordoError):
 
 
 class MemoryNotSupportedError(MemoryClientError):
-    """The operation or option is not offered: nothing was sent."""
+    """The operation or option is not offered here, and no repeat will change that.
+
+    Raised before a request where that is known, else when the server says so: it knows the call, but is not set up
+    for it. An outage is not that: it is a `ServiceUnavailableError`.
+    """
 
 
 class MemoryIdentityError(ValueError, RicordoError):
@@ -94,6 +99,10 @@ class InvalidFilterError(MemoryBadRequestError):
 
 class NotFoundError(MemoryBadRequestError):
     """There is no such thing, or none that this credential may see."""
+
+
+class MemoryNotProvisionedError(NotFoundError):
+    """The store or the project is not there (yet): make it first."""
 
 
 class AlreadyExistsError(MemoryBadRequestError):

@@ -17,9 +17,12 @@ DOCUMENTED = re.findall(
 )
 MORE_THAN_THEIR_CODE = {
     "INVALID_FILTER": errors.InvalidFilterError,
+    "ORGANIZATION_NOT_FOUND": errors.MemoryNotProvisionedError,
+    "PROJECT_NOT_FOUND": errors.MemoryNotProvisionedError,
     "REQUEST_ID_REUSED": errors.RequestIdReusedError,
     "REVISION_MISMATCH": errors.RevisionMismatchError,
     "STORE_NOT_EMPTY": errors.StoreNotEmptyError,
+    "STORE_NOT_FOUND": errors.MemoryNotProvisionedError,
     "WRITE_CONFLICT": errors.WriteConflictError,
 }
 OF_THEIR_CODE = {
@@ -56,6 +59,12 @@ class Failed(grpc.RpcError):
 
 
 def exception(refusal: Refusal) -> errors.MemoryAPIError:
+    found = any_exception(refusal)
+    assert isinstance(found, errors.MemoryAPIError)
+    return found
+
+
+def any_exception(refusal: Refusal) -> errors.RicordoError:
     trailing = list(refusal.status().trailing_metadata) if refusal.reason else None
     return to_exception(Failed(refusal.code, refusal.message, trailing), "host:1")
 
@@ -97,6 +106,15 @@ def test_without_a_reason_the_status_decides(code: str, kind: type[errors.Memory
     assert (error.reason, error.trace_id) == ("", "")
     assert error.message.startswith("host:1: down")
     assert HINTS.get(code, "") in error.message
+
+
+def test_a_server_that_is_not_set_up_for_a_call_does_not_support_it() -> None:
+    """An outage of the embedding model is another matter: see the table."""
+    error = any_exception(
+        Refusal(grpc.StatusCode.UNIMPLEMENTED, "no embedder", reason="EMBEDDER_NOT_CONFIGURED")
+    )
+    assert type(error) is errors.MemoryNotSupportedError
+    assert "host:1 is not set up for this: EMBEDDER_NOT_CONFIGURED: no embedder" in str(error)
 
 
 def test_a_reason_of_a_newer_server_falls_back_to_its_status() -> None:

@@ -1,13 +1,13 @@
 """A project named beside a credential is checked against it once, before the first call."""
 
-from ricordo._async.client import AsyncClient
+from ricordo._async.protocols import AsyncMemoryClient
 from ricordo.errors import Failure, MemoryAuthError
 
 
 class AsyncProjectGuard:
     """Refuses a credential of another project than the one the caller named."""
 
-    def __init__(self, client: AsyncClient, project_id: str) -> None:
+    def __init__(self, client: AsyncMemoryClient, project_id: str) -> None:
         self._client = client
         self._unchecked = project_id.strip()
 

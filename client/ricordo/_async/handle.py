@@ -1,19 +1,17 @@
 """What every facade handle has: a connection, a store, and who its calls are for."""
 
-import os
 from copy import copy
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
 from ricordo import identity
 from ricordo._async.client import AsyncClient
 from ricordo._async.guard import AsyncProjectGuard
-from ricordo._convert import enums
-from ricordo._settings import DEFAULT_TARGET
+from ricordo._async.protocols import AsyncMemoryClient
+from ricordo._convert.readings import Reading, resolve_reading
+from ricordo._settings import DEFAULT_TARGET, credential, setting
 from ricordo.errors import MemoryClientError
 from ricordo.models import MemoryRequestContext, Visibility
-
-Default = TypeVar("Default", str, None)
 
 
 class AsyncHandle:
@@ -26,28 +24,40 @@ class AsyncHandle:
         token: str | None = None,
         project_id: str | None = None,
         store: str | None = None,
-        client: AsyncClient | None = None,
+        api_key: str | None = None,
+        client: AsyncMemoryClient | None = None,
     ) -> None:
         """Describes the connection; nothing is sent yet.
+
+        What is not given is taken from the environment, unless blank there, or a client is given.
 
         Args:
             target: "host:port"; None: `RICORDO_TARGET`, else localhost:7483.
             token: The credential, which also names the project; None: `RICORDO_TOKEN`, else none.
-            project_id: The project that the credential must belong to, checked at the first call.
-            store: The store; None: `default`.
-            client: A client to use instead of one's own; whoever made it closes it.
+            project_id: The project that the credential must belong to, checked at the first call; None:
+                `RICORDO_PROJECT_ID`, else not checked.
+            store: The store; None: `RICORDO_STORE`, else `default`.
+            api_key: The older name of `token`; None: `RICORDO_API_KEY`.
+            client: A client to use instead of one's own: an `AsyncClient`, or anything else that answers its calls,
+                see `AsyncMemoryClient`. Whoever made it closes it.
 
         Raises:
-            MemoryClientError: `target` or `token` is blank, or given together with `client`.
+            MemoryClientError: `target` or `token` is blank, or given together with `client`; or `token` and `api_key`
+                are both given.
         """
-        if client is not None and (target is not None or token is not None):
+        if client is not None and (target is not None or token is not None or api_key is not None):
             raise MemoryClientError("give target and token, or a client that has them")
-        self._owns_client = client is None
-        self._client = client or AsyncClient(
-            _setting(target, "RICORDO_TARGET", DEFAULT_TARGET), token=_setting(token, "RICORDO_TOKEN", None)
-        )
-        self._guard = AsyncProjectGuard(self._client, project_id or "")
-        self._store = store
+        self._own_client: AsyncClient | None = None
+        if client is None:
+            project_id = setting(project_id, "RICORDO_PROJECT_ID")
+            store = setting(store, "RICORDO_STORE")
+            client = self._own_client = AsyncClient(
+                DEFAULT_TARGET if (given := setting(target, "RICORDO_TARGET")) is None else given,
+                token=credential(token, api_key),
+            )
+        self._client: AsyncMemoryClient = client
+        self._guard = AsyncProjectGuard(client, project_id or "")
+        self._store = identity.first_given(store)
         self._bound = identity.NOBODY
 
     def bind(self, ctx: MemoryRequestContext) -> Self:
@@ -61,8 +71,8 @@ class AsyncHandle:
 
     async def close(self) -> None:
         """Closes the connection, unless the client was given."""
-        if self._owns_client:
-            await self._client.close()
+        if self._own_client is not None:
+            await self._own_client.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -78,23 +88,18 @@ class AsyncHandle:
         call = MemoryRequestContext(user_id=user_id, agent_id=agent_id, session_id=session_id)
         return identity.resolve(call, self._bound, identity.current_context())
 
-    def _who_reads(
+    def _reading(
         self,
         visibility: Visibility | str | None,
         *,
         user_id: str | None = None,
         session_id: str | None = None,
         own_session_only: bool = False,
-    ) -> MemoryRequestContext:
-        return identity.resolve_read(
+    ) -> Reading:
+        return resolve_reading(
             MemoryRequestContext(user_id=user_id, session_id=session_id),
             self._bound,
             identity.current_context(),
-            visibility=None if visibility is None else enums.VISIBILITY.word(visibility),
+            visibility,
             own_session_only=own_session_only,
         )
-
-
-def _setting(given: str | None, variable: str, default: Default) -> str | Default:
-    """What was given, blank or not; else what the environment gives, unless blank; else the default."""
-    return given if given is not None else identity.first_given(os.environ.get(variable)) or default

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ricordo import models
+from ricordo._convert.steps import decode_steps
 from ricordo.models import ContextFormat, ContextSource, MemoryChunk, MemoryKind
 
 KEY_NAMES = {MemoryKind.SEMANTIC: "label", MemoryKind.PROCEDURAL: "procedure", MemoryKind.DOCUMENT: "path"}
@@ -17,7 +18,7 @@ def chunk_of_hit(hit: models.MemoryHit) -> MemoryChunk:
 def chunk_of_context(chunk: models.ContextChunk) -> MemoryChunk:
     """The chunk of something selected for a context."""
     if isinstance(chunk.item, models.Turn):
-        return _chunk_of_turn(chunk.item, chunk.score)
+        return chunk_of_turn(chunk.item, chunk.score)
     return _chunk_of_memory(chunk.item, chunk.score)
 
 
@@ -27,7 +28,7 @@ def merge_chunks(chunks: Iterable[MemoryChunk], top_k: int) -> list[MemoryChunk]
 
 
 def context_response(
-    context: models.Context, *, style: ContextFormat, selected: bool
+    context: models.Context, *, style: ContextFormat, selected: bool, explain: bool
 ) -> models.ContextResponse:
     """A context as the facade answers it."""
     messages = [{"role": message.role, "content": message.content} for message in context.messages]
@@ -41,7 +42,21 @@ def context_response(
             source_outcomes=list(context.source_outcomes),
         ),
         selected_memories=[chunk_of_context(chunk) for chunk in context.chunks] if selected else None,
+        left_out=list(context.left_out) if explain else None,
     )
+
+
+def procedure_of_chunk(chunk: MemoryChunk) -> dict[str, Any]:
+    """What `discover_procedures` answers: the chunk's metadata, with its id, time, name, content and score."""
+    fields = chunk.metadata or {}
+    return {
+        **fields,
+        "id": chunk.id,
+        "timestamp": chunk.timestamp,
+        "procedure": fields.get("procedure", ""),
+        "content": chunk.content,
+        "score": chunk.similarity_score,
+    }
 
 
 def _rank(chunk: MemoryChunk) -> float:
@@ -49,9 +64,8 @@ def _rank(chunk: MemoryChunk) -> float:
 
 
 def _chunk_of_memory(
-    memory: models.Memory, score: float, embedding: list[float] | None = None
+    memory: models.Memory, score: float | None, embedding: list[float] | None = None
 ) -> MemoryChunk:
-    details = memory.details.model_dump(mode="json") if memory.details else {}
     platform = {
         "store_id": memory.store_id,
         "user_id": memory.scope.user_id,
@@ -66,7 +80,7 @@ def _chunk_of_memory(
         "description": memory.description,
         "tags": list(memory.tags),
         "content_omitted": memory.content_omitted,
-        **details,
+        **_details(memory.details),
         "metadata": memory.metadata,
     }
     return MemoryChunk(
@@ -80,7 +94,8 @@ def _chunk_of_memory(
     )
 
 
-def _chunk_of_turn(turn: models.Turn, score: float) -> MemoryChunk:
+def chunk_of_turn(turn: models.Turn, score: float | None = None) -> MemoryChunk:
+    """The chunk of a turn; without a score when no search found it."""
     platform = {
         "store_id": turn.store_id,
         "user_id": turn.scope.user_id,
@@ -89,7 +104,10 @@ def _chunk_of_turn(turn: models.Turn, score: float) -> MemoryChunk:
         "turn_seq": turn.turn_seq,
         "role": turn.role,
         "agent_id": turn.agent_id,
+        "tool_calls": [call.model_dump() for call in turn.tool_calls],
+        "tool_call_id": turn.tool_call_id,
         "tool_name": turn.tool_name,
+        "is_error": turn.is_error,
         "model_name": turn.model_name,
         "content_omitted": turn.content_omitted,
         "metadata": turn.metadata,
@@ -102,6 +120,16 @@ def _chunk_of_turn(turn: models.Turn, score: float) -> MemoryChunk:
         similarity_score=score,
         metadata=_given(platform),
     )
+
+
+def _details(details: models.Details | None) -> dict[str, Any]:
+    """What only one kind has, in plain lists; steps and resources as they were saved."""
+    if details is None:
+        return {}
+    fields = {name: list(value) if isinstance(value, tuple) else value for name, value in details}
+    if isinstance(details, models.ProceduralDetails):
+        fields |= {"steps": decode_steps(details.steps), "resources": decode_steps(details.resources)}
+    return fields
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from ricordo._convert import enums
+from ricordo._convert.readings import Reading
 from ricordo.errors import MemoryClientError
 from ricordo.filters import MEMORY_FIELDS, Filter, FilterInput, all_of, field, parse
 from ricordo.identity import first_given
-from ricordo.models import ContextFormat, ContextSource, Matching, MemoryRequestContext, SourceSpec, ToolCall
+from ricordo.models import (
+    ContextFormat,
+    ContextSource,
+    MemorySource,
+    RecordedTurn,
+    ScopeFilter,
+    SourceSpec,
+    TaxonomicDetails,
+    ToolCall,
+    Visibility,
+    WriteTurnResult,
+)
 
 DEFAULT_SOURCES = (ContextSource.SEMANTIC, ContextSource.EPISODIC)
 CONTEXT_CANDIDATES = 50
@@ -21,46 +33,45 @@ class SourceSearch:
     """The search of one source, with the conditions that concern it."""
 
     source: ContextSource
-    scope: Matching | None
+    scope: ScopeFilter | None
     filters: Filter | None = None
     min_similarity: float | None = None
 
 
 def plan_searches(
     sources: ContextSource | str | Iterable[ContextSource | str] | None,
-    who: MemoryRequestContext,
+    reading: Reading,
     *,
     domain: str | None,
     tags: Sequence[str] | None,
     similarity_threshold: float,
     metadata_filter: FilterInput | None,
 ) -> list[SourceSearch]:
-    """One search for each source; each gets only the conditions that concern it.
+    """One search for each source; each gets the filter, and only those other conditions that concern it.
 
     Raises:
-        MemoryClientError: No such source, or `stm`, which `client.sessions.search_turns` searches.
+        MemoryClientError: No such source, or `stm`, which `client.sessions.search_turns` searches; or a condition
+            that concerns none of the sources.
     """
-    searches = {
-        ContextSource.EPISODIC: SourceSearch(ContextSource.EPISODIC, matching(who, session=True)),
-        ContextSource.TAXONOMIC: SourceSearch(
-            ContextSource.TAXONOMIC, matching(who), filters=_in_domain(domain)
-        ),
-        ContextSource.PROCEDURAL: SourceSearch(
-            ContextSource.PROCEDURAL,
-            matching(who),
-            filters=_with_tags(tags or (), parse(metadata_filter, MEMORY_FIELDS)),
-            min_similarity=similarity_threshold or None,
-        ),
+    chosen = _searchable(sources)
+    _check_concerned(chosen, ContextSource.TAXONOMIC, domain=domain)
+    _check_concerned(
+        chosen, ContextSource.PROCEDURAL, tags=tags, similarity_threshold=similarity_threshold or None
+    )
+    condition = parse(metadata_filter, MEMORY_FIELDS)
+    of_source = {
+        ContextSource.TAXONOMIC: in_domain(domain),
+        ContextSource.PROCEDURAL: having_tags(tags),
     }
-    return [searches.get(source) or SourceSearch(source, matching(who)) for source in _searchable(sources)]
-
-
-def matching(who: MemoryRequestContext, *, session: bool = False) -> Matching | None:
-    """The rows of that user, and of that session if asked; None: unconstrained."""
-    session_id = who.session_id if session else None
-    if not who.user_id and not session_id:
-        return None
-    return Matching(user_id=who.user_id or "", session_id=session_id or "")
+    return [
+        SourceSearch(
+            source,
+            reading.scope(session=source is ContextSource.EPISODIC),
+            join(condition, of_source.get(source)),
+            similarity_threshold or None if source is ContextSource.PROCEDURAL else None,
+        )
+        for source in chosen
+    ]
 
 
 def specs_of(sources: Collection[str] | None, metadata_filter: FilterInput | None) -> list[SourceSpec]:
@@ -71,7 +82,7 @@ def specs_of(sources: Collection[str] | None, metadata_filter: FilterInput | Non
             metadata_filter=metadata_filter,
             top_k=CONTEXT_CANDIDATES,
         )
-        for source in sorted(sources or DEFAULT_SOURCES)
+        for source in sorted({sources} if isinstance(sources, str) else sources or DEFAULT_SOURCES)
     ]
 
 
@@ -149,13 +160,101 @@ def _searchable(sources: ContextSource | str | Iterable[ContextSource | str] | N
     return chosen
 
 
-def _in_domain(domain: str | None) -> Filter | None:
-    """The key of a taxonomic memory is the canonical JSON of [domain, term]."""
+def _check_concerned(chosen: Collection[ContextSource], source: ContextSource, **conditions: object) -> None:
+    for name, value in conditions.items():
+        if value is not None and source not in chosen:
+            raise MemoryClientError(
+                f"{name} is a condition of the source {source}, which is not searched here"
+            )
+
+
+def in_domain(domain: str | None) -> Filter | None:
+    """Terms of that domain: the key of a taxonomic memory is the canonical JSON of [domain, term]."""
     if domain is None:
         return None
     return field("key").prefix(f"[{json.dumps(domain, ensure_ascii=False)},")
 
 
-def _with_tags(tags: Sequence[str], condition: Filter | None) -> Filter | None:
-    parts = [*([condition] if condition else []), *(field("tags").has(tag) for tag in tags)]
+def having_tags(tags: Sequence[str] | None) -> Filter | None:
+    """Memories that have all of these tags."""
+    if isinstance(tags, str):
+        raise MemoryClientError(f"tags is the text {tags!r}: give a list")
+    parts = [field("tags").has(tag) for tag in tags or ()]
     return all_of(*parts) if parts else None
+
+
+def join(*conditions: Filter | None) -> Filter | None:
+    """All of the conditions that are there."""
+    parts = [condition for condition in conditions if condition is not None]
+    return all_of(*parts) if parts else None
+
+
+def key_of(key: str | TaxonomicDetails) -> str:
+    """The natural key as it is stored."""
+    if isinstance(key, str):
+        return key
+    return json.dumps([key.domain, key.term], ensure_ascii=False, separators=(",", ":"))
+
+
+def require_text(value: str, name: str) -> str:
+    """A natural key or an id, when it is text.
+
+    Raises:
+        MemoryClientError: It is blank.
+    """
+    if not first_given(value):
+        raise MemoryClientError(f"{name} is blank")
+    return value
+
+
+def texts(given: Iterable[str] | None, name: str) -> tuple[str, ...] | None:
+    """A list of text; None stays None.
+
+    Raises:
+        MemoryClientError: It is one text, which would be read letter by letter.
+    """
+    if isinstance(given, str):
+        raise MemoryClientError(f"{name} is the text {given!r}: give a list")
+    return None if given is None else tuple(given)
+
+
+def check_count(count: int, name: str) -> int:
+    """A number of rows, when it is a whole number above 0.
+
+    Raises:
+        MemoryClientError: It is not.
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or count <= 0:
+        raise MemoryClientError(f"{name} is {count!r}: give a whole number above 0")
+    return count
+
+
+def changes_of(
+    *,
+    visibility: Visibility | str | None = None,
+    source: MemorySource | str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    **texts: object,
+) -> dict[str, object]:
+    """The fields that an update gives; None stands for those it does not.
+
+    Raises:
+        MemoryClientError: One is no word of its list.
+    """
+    return {
+        "visibility": None if visibility is None else enums.VISIBILITY.word(visibility),
+        "source": None if source is None else enums.MEMORY_SOURCE.word(source),
+        "metadata": None if metadata is None else dict(metadata),
+        **texts,
+    }
+
+
+def turn_result(recorded: RecordedTurn) -> WriteTurnResult:
+    """A recorded turn as the facade answers it."""
+    turn = recorded.turn
+    return WriteTurnResult(
+        id=turn.turn_id,
+        session_id=turn.scope.session_id,
+        turn_seq=turn.turn_seq,
+        has_embedding=turn.has_embedding,
+    )

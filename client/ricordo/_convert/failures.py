@@ -10,15 +10,18 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from ricordo import errors
-from ricordo.errors import Failure, FieldViolation, MemoryAPIError
+from ricordo.errors import Failure, FieldViolation, MemoryAPIError, MemoryNotSupportedError
 
 DOMAIN = "ricordo"
 
 BY_REASON: dict[str, type[MemoryAPIError]] = {
     "INVALID_FILTER": errors.InvalidFilterError,
+    "ORGANIZATION_NOT_FOUND": errors.MemoryNotProvisionedError,
+    "PROJECT_NOT_FOUND": errors.MemoryNotProvisionedError,
     "REQUEST_ID_REUSED": errors.RequestIdReusedError,
     "REVISION_MISMATCH": errors.RevisionMismatchError,
     "STORE_NOT_EMPTY": errors.StoreNotEmptyError,
+    "STORE_NOT_FOUND": errors.MemoryNotProvisionedError,
     "WRITE_CONFLICT": errors.WriteConflictError,
 }
 """Reasons that say more than their status code."""
@@ -62,7 +65,7 @@ class FailedCall(Protocol):
     def details(self) -> str | None: ...
 
 
-def to_exception(error: FailedCall, target: str) -> MemoryAPIError:
+def to_exception(error: FailedCall, target: str) -> MemoryAPIError | MemoryNotSupportedError:
     """The exception that stands for a failed call.
 
     Args:
@@ -70,6 +73,10 @@ def to_exception(error: FailedCall, target: str) -> MemoryAPIError:
         target: Where the call went, named in the message when no server answered.
     """
     failure = read_failure(error, target)
+    if failure.code == "UNIMPLEMENTED" and failure.reason:
+        return MemoryNotSupportedError(
+            f"{target} is not set up for this: {failure.reason}: {failure.message}"
+        )
     return _exception_class(failure)(failure)
 
 

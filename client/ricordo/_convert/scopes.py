@@ -29,5 +29,6 @@ def encode_scope_filter(scope: models.ScopeFilter | None) -> scope_pb2.ScopeFilt
         case models.Exactly():
             return scope_pb2.ScopeFilter(exactly=encode_scope(scope))
         case models.ReadableBy():
-            return scope_pb2.ScopeFilter(readable_by=scope_pb2.ReadableBy(user_id=scope.user_id))
+            rule = scope_pb2.ReadableBy(user_id=scope.user_id, session_id=scope.session_id)
+            return scope_pb2.ScopeFilter(readable_by=rule)
     raise MemoryClientError(f"a read takes Matching, Exactly or ReadableBy as its scope, not {scope!r}")

@@ -114,6 +114,7 @@ class ContextFormat(Word):
     OPENAI = "openai"
     CLAUDE = "claude"
     MARKDOWN = "markdown"
+    JINJA2 = "markdown"
 
     @classmethod
     def aliases(cls) -> Mapping[str, str]:

@@ -17,7 +17,7 @@ class SourceSpec(Model):
     source: ContextSource
     mode: SearchMode = SearchMode.SEMANTIC
     metadata_filter: Filter | Mapping[str, Any] | None = None
-    top_k: int = 20
+    top_k: int = Field(default=20, ge=1, le=200)
     custom_types: tuple[str, ...] = ()
 
 
@@ -34,6 +34,16 @@ class SourceOutcome(Model):
     count: int = 0
     error: str | None = None
     retryable: bool = False
+
+    def __getitem__(self, name: str) -> Any:
+        """The field of that name: agent-engine memory answers outcomes as dicts."""
+        if name not in type(self).model_fields:
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The field of that name, else the default."""
+        return self[name] if name in type(self).model_fields else default
 
 
 class ContextMessage(Model):

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from pydantic import Field
 
-from ricordo.models.base import ContextSource, Metadata, Model
-from ricordo.models.context import SourceOutcome
+from ricordo.models.base import ContextSource, MemorySource, Metadata, Model
+from ricordo.models.context import LeftOut, SourceOutcome
 
 
 class MemoryRequestContext(Model):
@@ -14,25 +14,6 @@ class MemoryRequestContext(Model):
     user_id: str | None = None
     agent_id: str | None = None
     session_id: str | None = None
-
-
-class WriteTurnResult(Model):
-    """A recorded turn. `turn_seq` counts from 1 in its session."""
-
-    id: str
-    session_id: str
-    turn_seq: int
-    acknowledged: bool = True
-    has_embedding: bool = False
-
-
-class CreateSemanticResult(Model):
-    """A saved fact."""
-
-    id: str
-    label: str
-    has_embedding: bool = False
-    acknowledged: bool = True
 
 
 class MemoryChunk(Model):
@@ -63,8 +44,26 @@ class ContextMetadata(Model):
 
 
 class ContextResponse(Model):
-    """A rendered context: chat messages for `openai`, text otherwise."""
+    """A rendered context: chat messages for `openai`, text otherwise. `left_out` comes with `explain`."""
 
     formatted_context: str | list[dict[str, str]]
     metadata: ContextMetadata
     selected_memories: list[MemoryChunk] | None = None
+    left_out: list[LeftOut] | None = None
+
+
+class MemoryOrigin(Model):
+    """Why a memory is there: who wrote it, in which session, and the turns it rests on, in order.
+
+    `missing_turn_ids` are those that are gone or that this credential may not see; `extraction_model` is empty for
+    what was written by hand.
+    """
+
+    id: str
+    content: str
+    source: MemorySource
+    agent_id: str = ""
+    session_id: str = ""
+    extraction_model: str = ""
+    turns: list[MemoryChunk] = Field(default_factory=list)
+    missing_turn_ids: list[str] = Field(default_factory=list)

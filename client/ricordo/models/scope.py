@@ -28,9 +28,13 @@ class Exactly(Scope):
 
 
 class ReadableBy(Model):
-    """That user's own rows plus everything shared in the store."""
+    """That user's own rows plus everything shared in the store; with a session, of that session only.
+
+    In a context the session holds for turns only.
+    """
 
     user_id: str
+    session_id: str = ""
 
 
 ScopeFilter: TypeAlias = Matching | Exactly | ReadableBy

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16ricordo/v1/scope.proto\x12\nricordo.v1\"\x8a\x01\n\x05Scope\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12-\n\x06labels\x18\x03 \x03(\x0b\x32\x1d.ricordo.v1.Scope.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x91\x01\n\x0bScopeFilter\x12%\n\x08matching\x18\x01 \x01(\x0b\x32\x11.ricordo.v1.ScopeH\x00\x12$\n\x07\x65xactly\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.ScopeH\x00\x12-\n\x0breadable_by\x18\x03 \x01(\x0b\x32\x16.ricordo.v1.ReadableByH\x00\x42\x06\n\x04rule\"\x1d\n\nReadableBy\x12\x0f\n\x07user_id\x18\x01 \x01(\t*X\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x16\n\x12VISIBILITY_PRIVATE\x10\x01\x12\x16\n\x12VISIBILITY_PROJECT\x10\x02\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16ricordo/v1/scope.proto\x12\nricordo.v1\"\x8a\x01\n\x05Scope\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12-\n\x06labels\x18\x03 \x03(\x0b\x32\x1d.ricordo.v1.Scope.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x91\x01\n\x0bScopeFilter\x12%\n\x08matching\x18\x01 \x01(\x0b\x32\x11.ricordo.v1.ScopeH\x00\x12$\n\x07\x65xactly\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.ScopeH\x00\x12-\n\x0breadable_by\x18\x03 \x01(\x0b\x32\x16.ricordo.v1.ReadableByH\x00\x42\x06\n\x04rule\"1\n\nReadableBy\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t*X\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x16\n\x12VISIBILITY_PRIVATE\x10\x01\x12\x16\n\x12VISIBILITY_PROJECT\x10\x02\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,8 +34,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
   _globals['_SCOPE_LABELSENTRY']._loaded_options = None
   _globals['_SCOPE_LABELSENTRY']._serialized_options = b'8\001'
-  _globals['_VISIBILITY']._serialized_start=358
-  _globals['_VISIBILITY']._serialized_end=446
+  _globals['_VISIBILITY']._serialized_start=378
+  _globals['_VISIBILITY']._serialized_end=466
   _globals['_SCOPE']._serialized_start=39
   _globals['_SCOPE']._serialized_end=177
   _globals['_SCOPE_LABELSENTRY']._serialized_start=132
@@ -43,5 +43,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SCOPEFILTER']._serialized_start=180
   _globals['_SCOPEFILTER']._serialized_end=325
   _globals['_READABLEBY']._serialized_start=327
-  _globals['_READABLEBY']._serialized_end=356
+  _globals['_READABLEBY']._serialized_end=376
 # @@protoc_insertion_point(module_scope)

@@ -26,7 +26,7 @@ from ricordo_server.domain.errors import RETRYABLE, DomainError, Reason
 from ricordo_server.domain.memory import Memory, MemoryKind, MemoryQuery
 from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.ranking import RANKING_STRATEGY, AnyHit, rank_together
-from ricordo_server.domain.scope import Matching, ScopeFilter
+from ricordo_server.domain.scope import Matching, ReadableBy, ScopeFilter
 from ricordo_server.domain.search import SearchMode, SearchOptions, SearchResult
 from ricordo_server.domain.session import Turn, TurnQuery
 
@@ -159,7 +159,7 @@ def across_sessions(scope: ScopeFilter) -> ScopeFilter:
     """A session given beside others picks the turns; what was learned outlives it and has none in its scope."""
     if isinstance(scope, Matching) and scope.scope.session_id is not None:
         return Matching(replace(scope.scope, session_id=None))
-    return scope
+    return replace(scope, session_id=None) if isinstance(scope, ReadableBy) else scope
 
 
 def _counts(sources: Sequence[SourceSpec], chunks: Sequence[Chunk]) -> dict[ContextSource, int]:

@@ -30,9 +30,10 @@ def in_scope(table: Table, scope: ScopeFilter) -> ColumnElement[bool]:
     match scope:
         case Exactly(exact):
             return table.c.scope_key == exact.key
-        case ReadableBy(user_id):
+        case ReadableBy(user_id, session_id):
             own = table.c.user_id == user_id
-            return or_(own, table.c.visibility == Visibility.PROJECT) if "visibility" in table.c else own
+            readable = or_(own, table.c.visibility == Visibility.PROJECT) if "visibility" in table.c else own
+            return readable if session_id is None else and_(readable, table.c.session_id == session_id)
         case Matching(given):
             conditions = [
                 table.c.labels.op("->>")(name) == value for name, value in sorted(given.labels.items())

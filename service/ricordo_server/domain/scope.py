@@ -52,9 +52,10 @@ class Exactly:
 
 @dataclass(frozen=True)
 class ReadableBy:
-    """The user's own rows plus everything shared."""
+    """The user's own rows plus everything shared; with a session, of that session only."""
 
     user_id: str
+    session_id: str | None = None
 
 
 ScopeFilter = Matching | Exactly | ReadableBy

@@ -175,13 +175,33 @@ def test_search_takes_the_session_from_the_call_alone_and_for_episodes_only(
 
 def test_search_gives_each_source_its_own_conditions(fake: FakeService, memory: Memory) -> None:
     fake.answer("SearchMemories", hits(), hits())
-    memory.search("x", sources=["taxonomic"], domain='a "law"', tags=["t"], metadata_filter={"metadata.a": 1})
-    memory.search("x", sources=["procedural"], domain="law", tags=["t"], similarity_threshold=0.5)
+    memory.search("x", sources=["taxonomic"], domain='a "law"')
+    memory.search("x", sources=["procedural"], tags=["t"], similarity_threshold=0.5)
     taxonomic, procedural = (call.request for call in fake.calls)
     assert taxonomic.filter.comparison.values[0].string_value == '["a \\"law\\"",'
     assert not taxonomic.options.HasField("min_similarity")
     assert procedural.filter.comparison.path.segments == ["tags"]
     assert procedural.options.min_similarity == 0.5
+
+
+def test_a_filter_of_search_holds_for_every_source(fake: FakeService, memory: Memory) -> None:
+    fake.answer("SearchMemories", *[hits()] * 4)
+    every = ["semantic", "episodic", "procedural", "taxonomic"]
+    memory.search("x", sources=every, domain="law", tags=["t"], metadata_filter={"metadata.a": 1})
+    filters = {call.request.kinds[0]: call.request.filter for call in fake.calls}
+    alone, joined = filters[1], filters[4]
+    assert alone.comparison.path.segments == ["metadata", "a"]
+    assert [part.comparison.path.segments for part in joined.all_of.filters] == [["metadata", "a"], ["key"]]
+    assert [part.comparison.path.segments for part in filters[3].all_of.filters][1] == ["tags"]
+
+
+@pytest.mark.parametrize("condition", [{"domain": "law"}, {"tags": ["t"]}, {"similarity_threshold": 0.5}])
+def test_a_condition_that_no_source_uses_is_refused(
+    fake: FakeService, memory: Memory, condition: dict[str, Any]
+) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(condition))} is a condition of the source"):
+        memory.search("x", **condition)
+    assert fake.calls == []
 
 
 @pytest.mark.parametrize("sources", ["stm", "dreams", [], ["semantic", "stm"]])

@@ -59,7 +59,8 @@ def decode_scope_filter(message: scope_pb2.ScopeFilter, field: str = "scope") ->
             if user_id is None:
                 message_text = "readable_by needs a user_id: give one, or another rule"
                 raise DomainError(Reason.SCOPE_REQUIRED, message_text, f"{field}.readable_by.user_id")
-            return ReadableBy(user_id)
+            session_id = _name(message.readable_by.session_id, f"{field}.readable_by.session_id")
+            return ReadableBy(user_id, session_id)
         case _:
             return EVERY_SCOPE
 

@@ -1,0 +1,1 @@
+"""The operations of the facade `Memory`, one file for each kind of memory."""
