@@ -10,6 +10,7 @@ from pathlib import Path
 
 import grpc
 
+from ricordo_server.cli.serving import stop_on_sigterm
 from ricordo_server.cli.stack import prepared_stack
 from ricordo_server.config import Settings
 from ricordo_server.embedding import EmbeddingSettings, load_embedder
@@ -39,7 +40,8 @@ class Stack:
 def running_stack(
     folder: Path, *, provider: Provider = "local", dimension: int = 0, processes: int = 1
 ) -> Iterator[Stack]:
-    """The stack of `ricordo up`, for the block."""
+    """The stack of `ricordo up`, for the block; SIGTERM ends the block, as Ctrl-C does."""
+    stop_on_sigterm()
     embedding = EmbeddingSettings(provider=provider, dimension=dimension)
     settings = Settings(
         data_folder=folder,
