@@ -126,6 +126,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--alone", action="store_true", help="a hash partition for each tenant")
     arguments = parser.parse_args()
+    measured_commit = commit()  # now: others may commit while this runs
     with (
         tempfile.TemporaryDirectory() as folder,
         running_stack(Path(folder), provider="hashing", dimension=DIMENSION) as stack,
@@ -133,7 +134,7 @@ def main() -> None:
         rows = asyncio.run(measure(stack, arguments.sizes, alone=arguments.alone))
     for row in rows:
         print(json.dumps(row))
-    report = {"commit": commit(), "date": today(), "machine": machine(), "rows": rows}
+    report = {"commit": measured_commit, "date": today(), "machine": machine(), "rows": rows}
     print(write_result("crossover-alone.json" if arguments.alone else "crossover.json", report))
 
 

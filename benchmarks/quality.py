@@ -144,6 +144,7 @@ def main() -> None:
     )
     parser.add_argument("--weights", action="store_true", help="measure other fusions too")
     arguments = parser.parse_args()
+    measured_commit = commit()  # now: others may commit while this runs
     dataset = first(load(arguments.data), arguments.conversations)
     fusions = FUSIONS if arguments.weights else []
     with (
@@ -153,7 +154,7 @@ def main() -> None:
         outcomes = asyncio.run(measure(stack, dataset, [*MODES, *fusions]))
         rows = list(tabulate(outcomes, MODES, stack))
         others = list(tabulate(outcomes, fusions, stack))
-    report = {"commit": commit(), "date": today(), "data_sha256": dataset.sha256, "rows": rows}
+    report = {"commit": measured_commit, "date": today(), "data_sha256": dataset.sha256, "rows": rows}
     for row in (*rows, *others):
         print(json.dumps(row))
     if arguments.conversations is None:

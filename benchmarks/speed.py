@@ -149,6 +149,7 @@ def main() -> None:
     parser.add_argument("--embedder", choices=["hashing", "local"], default="hashing")
     parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
+    measured_commit = commit()  # now: others may commit while this runs
     dimension = DIMENSION if arguments.embedder == "hashing" else 0
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -159,7 +160,7 @@ def main() -> None:
         measured = asyncio.run(measure(stack, arguments.n, arguments.rounds))
         embedder = stack.embedder
     report = {
-        "commit": commit(),
+        "commit": measured_commit,
         "date": today(),
         "machine": machine(),
         "n": arguments.n,
