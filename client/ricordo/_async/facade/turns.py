@@ -9,7 +9,7 @@ from ricordo._aio import gather
 from ricordo._async.facade.operations import AsyncOperations, not_found
 from ricordo._convert import facade
 from ricordo._convert.chunks import chunk_of_turn
-from ricordo.errors import NotFoundError
+from ricordo.errors import MemoryBadRequestError
 from ricordo.models import MetadataValue
 
 TURNS_AT_ONCE = 16
@@ -154,5 +154,5 @@ class AsyncTurnMemory(AsyncOperations):
     async def _turn(self, turn_id: str, store: str | None, timeout: float | None) -> models.Turn | None:
         try:
             return await self._client.sessions.get_turn(turn_id, store=store, timeout=timeout)
-        except NotFoundError:
+        except MemoryBadRequestError:  # gone, or no id of ours: provenance takes what its writer says
             return None

@@ -10,7 +10,7 @@ from ricordo._blocking import gather
 from ricordo._convert import facade
 from ricordo._convert.chunks import chunk_of_turn
 from ricordo._sync.facade.operations import Operations, not_found
-from ricordo.errors import NotFoundError
+from ricordo.errors import MemoryBadRequestError
 from ricordo.models import MetadataValue
 
 TURNS_AT_ONCE = 16
@@ -155,5 +155,5 @@ class TurnMemory(Operations):
     def _turn(self, turn_id: str, store: str | None, timeout: float | None) -> models.Turn | None:
         try:
             return self._client.sessions.get_turn(turn_id, store=store, timeout=timeout)
-        except NotFoundError:
+        except MemoryBadRequestError:  # gone, or no id of ours: provenance takes what its writer says
             return None
