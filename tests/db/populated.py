@@ -13,7 +13,7 @@ from ricordo_server.db.migrations import register_embedding_model
 from ricordo_server.domain.scope import Scope
 from tests.fixtures.database import MODEL, PARTITIONS, TestDatabase, make_project
 
-BIG_ROWS, MIDDLE_ROWS, SMALL_ROWS, SMALL_TENANTS = 2_700, 300, 12, 100
+BIG_ROWS, MIDDLE_ROWS, SMALL_ROWS, SMALL_TENANTS = 4_800, 300, 12, 100
 
 SEED = "SELECT setseed(0.5)"
 # The reference to `number` makes each row's vector its own.

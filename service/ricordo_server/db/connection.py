@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +11,9 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 from sqlalchemy import Dialect
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.sql.cache_key import HasCacheKey
 from sqlalchemy.sql.elements import CompilerElement
+from sqlalchemy.util import LRUCache
 
 from ricordo_server.db.errors import translated_errors
 from ricordo_server.db.sql import load_sql
@@ -28,10 +29,21 @@ DIALECT: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 NO_PROJECT = UUID(int=0)
 
 
-@lru_cache(maxsize=512)
-def _compile_once(statement: CompilerElement) -> tuple[str, Mapping[str, Any]]:
-    compiled = statement.compile(dialect=DIALECT)
-    return str(compiled), compiled.params
+# Compiling costs more than most statements run. Statements are built for each call, so what is kept is the text of
+# their shape: SQLAlchemy's own key of a statement, which has its values apart.
+_compiled_shapes: LRUCache[Any, Any] = LRUCache(512)
+
+
+def _compile(statement: CompilerElement) -> tuple[str, Mapping[str, Any]]:
+    """The statement's text, and the values it brings."""
+    key = statement._generate_cache_key() if isinstance(statement, HasCacheKey) else None
+    if key is None:
+        compiled = statement.compile(dialect=DIALECT)
+        return str(compiled), compiled.params
+    if key.key not in _compiled_shapes:
+        _compiled_shapes[key.key] = statement.compile(dialect=DIALECT, cache_key=key)
+    compiled = _compiled_shapes[key.key]
+    return str(compiled), compiled.construct_params(extracted_parameters=key.bindparams, _check=False)
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,7 @@ class Connection:
         self, statement: CompilerElement | str, parameters: Mapping[str, Any] | None = None
     ) -> AsyncCursor[DictRow]:
         """Core statements bring parameters of their own; `parameters` fills those named with `bindparam`."""
-        text, own = (statement, {}) if isinstance(statement, str) else _compile_once(statement)
+        text, own = (statement, {}) if isinstance(statement, str) else _compile(statement)
         return await self.raw.execute(text, {**own, **(parameters or {})})
 
     async def fetch_all(
@@ -67,7 +79,7 @@ class Connection:
         """Runs the statement once for each set of parameters, in one pipeline; the first row of each, if any."""
         if not parameters:
             return []
-        text, own = _compile_once(statement)
+        text, own = _compile(statement)
         async with self.raw.cursor() as cursor:
             await cursor.executemany(text, [{**own, **each} for each in parameters], returning=True)
             rows: list[Row | None] = []

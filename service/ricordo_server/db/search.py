@@ -14,9 +14,10 @@ from ricordo_server.db.sql import load_sql
 from ricordo_server.domain.fusion import Candidate
 from ricordo_server.domain.ports import Vector
 
-# Below this many rows that can match, comparing every vector is faster than the graph and misses none; measured by
-# benchmarks/speed.py (see benchmarks/README.md).
-EXACT_THRESHOLD = 2_000
+# Up to this many rows that can match, comparing every vector costs little more than the graph at its best (a tenant
+# alone in its partition), much less than at its worst (a small one beside large ones), and misses none: measured by
+# benchmarks/crossover.py (see benchmarks/README.md).
+EXACT_THRESHOLD = 4_000
 
 TEXT_QUERY: ColumnElement[Any] = literal_column("current_setting('ricordo.text_query')::tsquery")
 
