@@ -135,15 +135,15 @@ async def test_a_short_answer_of_hnsw_is_replaced_by_the_exact_one(
 ) -> None:
     """As when the graph's scan ends at its limit of tuples before it has met enough rows that match."""
     monkeypatch.setattr("ricordo_server.db.search.EXACT_THRESHOLD", 10)
-    words = Comparison(("content",), Comparator.CONTAINS, ["word29"])
+    words, matches = Comparison(("content",), Comparator.CONTAINS, ["word29"]), BIG_ROWS // 30
     searched = memories.searched(MemoryQuery(filter=words))
     async with entered(population.big) as connection:
         await connection.execute("SELECT set_config('hnsw.max_scan_tuples', '1', true)")
-        leg = await search_by_vector(connection, searched, some_vector(), 90)
+        leg = await search_by_vector(connection, searched, some_vector(), matches)
         *_, approximate, exact = connection.plans
     assert hnsw(MEMORIES) in approximate.indexes
     assert hnsw(MEMORIES) not in exact.indexes
-    assert (leg.exact, len(leg.candidates)) == (True, 90)
+    assert (leg.exact, len(leg.candidates)) == (True, matches)
 
 
 async def test_no_small_tenant_goes_short_after_a_big_one(entered: Entered, population: Population) -> None:
