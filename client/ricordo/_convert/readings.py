@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ricordo import identity
 from ricordo._convert import enums
+from ricordo.errors import MemoryClientError
 from ricordo.models import Matching, MemoryRequestContext, ReadableBy, ScopeFilter, Visibility
 
 READABLE = "readable"
@@ -26,13 +27,6 @@ class Reading:
         if not self.user_id and not session_id:
             return None
         return Matching(user_id=self.user_id or "", session_id=session_id)
-
-    def admits(self, owner: str, visibility: Visibility) -> bool:
-        """Whether a row read by its id is one of these."""
-        own = not self.user_id or self.user_id == owner
-        if self.union:
-            return own or visibility is Visibility.ORG
-        return own and self.visibility in (None, visibility)
 
 
 def resolve_reading(
@@ -57,8 +51,15 @@ def resolve_reading(
         MemoryIdentityError: `readable`, and nobody names a user.
     """
     union = isinstance(visibility, str) and visibility.lower() == READABLE
-    wanted = None if union or visibility is None else enums.VISIBILITY.word(visibility)
+    wanted = None if union or visibility is None else _word(visibility)
     who = identity.resolve_read(call, bound, ambient, visibility=wanted, own_session_only=own_session_only)
     if union:
         identity.require(who.user_id, "user_id", "visibility='readable'")
     return Reading(who.user_id, who.session_id, wanted, union)
+
+
+def _word(visibility: Visibility | str) -> Visibility:
+    try:
+        return enums.VISIBILITY.word(visibility)
+    except MemoryClientError as error:
+        raise MemoryClientError(f"{error}, {READABLE}") from None
