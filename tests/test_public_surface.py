@@ -144,6 +144,20 @@ def test_defaults_of_the_facade(facade: type[ricordo.Memory]) -> None:
     assert defaults(facade.build_context) >= {("include_memories", False), ("format_style", None)}
 
 
+def test_the_guide_for_users_of_agent_engine_memory_names_every_operation() -> None:
+    guide = (ROOT / "docs" / "system-a.md").read_text()
+    operations = {
+        name for name, _ in inspect.getmembers(ricordo.Memory, inspect.isfunction) if name[0] != "_"
+    }
+    assert {name for name in operations if f"`{name}`" not in guide and f"`{name}(" not in guide} == set()
+
+
+def test_the_names_of_agent_engine_memory_are_those_of_ours() -> None:
+    theirs = importlib.import_module("ricordo.agent_engine")
+    assert {name for name in theirs.__all__ if not hasattr(theirs, name)} == set()
+    assert theirs.Memory is ricordo.Memory
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_public_method_ends_with_its_timeout_and_is_documented(group: str) -> None:
     for name, method in inspect.getmembers(getattr(ricordo.Client("localhost:1"), group), inspect.ismethod):

@@ -132,6 +132,26 @@ async def test_a_term(ada: AsyncMemory) -> None:
     assert await ada.list_domains("private") == []
 
 
+async def test_vocabulary_is_everybodys(live_memory: AsyncMemory) -> None:
+    """Domains have no user filter; a private term is still its user's own."""
+    ada, eve = live_memory.bind(ADA), live_memory.bind(MemoryRequestContext(user_id="eve"))
+    await ada.save_taxonomic(domain="law", term="tort", definition="a wrong")
+    await ada.save_taxonomic(domain="diary", term="she", definition="Eve", visibility="private")
+    await eve.save_taxonomic(domain="food", term="torte", definition="a cake")
+    assert await eve.list_domains() == ["diary", "food", "law"]
+    assert await eve.list_domains("org") == ["food", "law"]
+    assert await eve.list_domains("readable") == ["food", "law"]
+    assert await live_memory.list_domains("private") == ["diary"]
+    for visibility in ("org", "readable"):
+        term = await live_memory.get_taxonomic_term("law", "tort", user_id="ada", visibility=visibility)
+        assert term is not None
+        assert term["definition"] == "a wrong"
+    assert await eve.get_taxonomic_term("law", "tort") is None
+    shared = await eve.get_taxonomic_term("law", "tort", visibility="readable")
+    assert shared is not None
+    assert await eve.get_taxonomic_term("diary", "she", visibility="readable") is None
+
+
 async def test_a_procedure(ada: AsyncMemory) -> None:
     steps = [{"do": "look up the order", "tools": ["orders"]}, "pay back", '{"not": a step', '"quoted"']
     await ada.save_procedure(

@@ -133,6 +133,26 @@ def test_a_term(ada: Memory) -> None:
     assert ada.list_domains("private") == []
 
 
+def test_vocabulary_is_everybodys(live_memory: Memory) -> None:
+    """Domains have no user filter; a private term is still its user's own."""
+    ada, eve = live_memory.bind(ADA), live_memory.bind(MemoryRequestContext(user_id="eve"))
+    ada.save_taxonomic(domain="law", term="tort", definition="a wrong")
+    ada.save_taxonomic(domain="diary", term="she", definition="Eve", visibility="private")
+    eve.save_taxonomic(domain="food", term="torte", definition="a cake")
+    assert eve.list_domains() == ["diary", "food", "law"]
+    assert eve.list_domains("org") == ["food", "law"]
+    assert eve.list_domains("readable") == ["food", "law"]
+    assert live_memory.list_domains("private") == ["diary"]
+    for visibility in ("org", "readable"):
+        term = live_memory.get_taxonomic_term("law", "tort", user_id="ada", visibility=visibility)
+        assert term is not None
+        assert term["definition"] == "a wrong"
+    assert eve.get_taxonomic_term("law", "tort") is None
+    shared = eve.get_taxonomic_term("law", "tort", visibility="readable")
+    assert shared is not None
+    assert eve.get_taxonomic_term("diary", "she", visibility="readable") is None
+
+
 def test_a_procedure(ada: Memory) -> None:
     steps = [{"do": "look up the order", "tools": ["orders"]}, "pay back", '{"not": a step', '"quoted"']
     ada.save_procedure(
