@@ -39,7 +39,7 @@ GROUPS = {
     "sessions": "batch_record_turns create delete get get_turn list list_turns record_turn search_turns",
     "stores": "create delete get list update",
     "context": "build",
-    "project": "get",
+    "project": "get update",
     "identity": "who_am_i",
     "admin": "create_organization create_project list_projects",
 }

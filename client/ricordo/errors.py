@@ -121,6 +121,18 @@ class StoreNotEmptyError(MemoryBadRequestError):
     """The store holds memories or sessions: delete them, or pass `force`."""
 
 
+class MetadataTypeConflictError(MemoryBadRequestError):
+    """Stored values have another type than is declared: `metadata` holds "key", "value_type", "count", "store_id"."""
+
+
+class CustomTypeNotEmptyError(MemoryBadRequestError):
+    """The custom type has memories: delete them, or pass `force`. `metadata` holds "custom_type" and "count"."""
+
+
+class UnknownCustomTypeError(MemoryBadRequestError):
+    """The project declares its custom types, and this is none of them; `metadata["declared"]` lists them."""
+
+
 class MemoryRouteNotFoundError(MemoryBadRequestError):
     """The server does not know the call: it is older than this client, or no Ricordo."""
 

@@ -158,3 +158,47 @@ def test_the_app_role_may_enter_the_text_role_but_does_not_inherit_it(catalogue:
 @pytest.mark.parametrize("role", ["ricordo_owner", "ricordo_operator"])
 def test_the_app_role_may_enter_no_stronger_role(role: str, app: Connection) -> None:
     assert probes.outcome_of(app, lambda: app.execute(f"SET ROLE {role}").rowcount) == probes.DENIED
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome"),
+    [
+        ("language = 'german', settings = '{}', revision = 2, update_time = now()", 1),
+        ("display_name = 'x'", probes.DENIED),
+        ("organization_id = project_id", probes.DENIED),
+        ("project_id = organization_id", probes.DENIED),
+    ],
+)
+def test_of_a_project_the_app_changes_the_settings_only(
+    change: str, outcome: int | str, app: Connection, tenants: Tenants
+) -> None:
+    with probes.as_role(app, "ricordo_app", probes.SERVICE.settings(tenants)):
+        attempt = app.execute
+        assert (
+            probes.outcome_of(app, lambda: attempt(f"UPDATE ricordo.project SET {change}").rowcount)
+            == outcome
+        )
+
+
+@pytest.mark.parametrize("command", ["INSERT", "DELETE"])
+def test_no_project_comes_or_goes_by_the_app(command: str, catalogue: Connection) -> None:
+    statement = "SELECT has_table_privilege('ricordo_app', 'ricordo.project', %s)"
+    assert catalogue.execute(statement, [command]).fetchone() == (False,)
+
+
+def test_who_holds_the_settings_holds_those_of_its_own_project_only(
+    app: Connection, tenants: Tenants
+) -> None:
+    """The function acts as the owner: on the project that was entered, and with none it is an error."""
+    for who in probes.EVERY_WHO:
+        with probes.as_role(app, "ricordo_app", who.settings(tenants)):
+            assert app.execute("SELECT ricordo.hold_settings()").fetchall() == [("{}",)]
+    assert (
+        probes.outcome_of(app, lambda: app.execute("SELECT ricordo.hold_settings()").rowcount) in probes.UNSET
+    )
+
+
+def test_the_text_role_holds_no_settings(catalogue: Connection) -> None:
+    for role in ("ricordo_text", "ricordo_operator", "public"):
+        statement = "SELECT has_function_privilege(%s, 'ricordo.hold_settings()', 'EXECUTE')"
+        assert catalogue.execute(statement, [role]).fetchone() == (False,)

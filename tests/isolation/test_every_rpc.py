@@ -229,6 +229,15 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         st.DeleteStoreRequest(store_id=names.store_id, force=force) for force in (False, True)
     ],
     "ProjectService.GetProject": lambda names: [project_service_pb2.GetProjectRequest()],
+    "ProjectService.UpdateProject": lambda names: [
+        project_service_pb2.UpdateProjectRequest(
+            project=project_pb2.Project(settings=project_pb2.ProjectSettings(language="german")),
+            update_mask=FieldMask(paths=["settings.language"]),
+            expected_revision=99,  # or each call would answer a revision of its own
+            request_id=request_id,
+        )
+        for request_id in ("", names.request_id)
+    ],
     "IdentityService.WhoAmI": lambda names: [identity_service_pb2.WhoAmIRequest()],
     "AdminService.CreateOrganization": lambda names: [
         admin_service_pb2.CreateOrganizationRequest(

@@ -15,6 +15,7 @@ from ricordo.v1 import (
     memory_pb2,
     memory_service_pb2,
     paging_pb2,
+    project_pb2,
     scope_pb2,
     search_pb2,
     turn_pb2,
@@ -29,6 +30,7 @@ MESSAGE_FILES = (
     identity_service_pb2,
     memory_pb2,
     paging_pb2,
+    project_pb2,
     scope_pb2,
     search_pb2,
 )

@@ -23,6 +23,9 @@ MORE_THAN_THEIR_CODE = {
     "REVISION_MISMATCH": errors.RevisionMismatchError,
     "STORE_NOT_EMPTY": errors.StoreNotEmptyError,
     "STORE_NOT_FOUND": errors.MemoryNotProvisionedError,
+    "METADATA_TYPE_CONFLICT": errors.MetadataTypeConflictError,
+    "CUSTOM_TYPE_NOT_EMPTY": errors.CustomTypeNotEmptyError,
+    "UNKNOWN_CUSTOM_TYPE": errors.UnknownCustomTypeError,
     "WRITE_CONFLICT": errors.WriteConflictError,
 }
 OF_THEIR_CODE = {

@@ -5,6 +5,7 @@ from ricordo._async.channel import AsyncConnection
 from ricordo._async.pager import AsyncPager
 from ricordo._convert import projects as requests
 from ricordo._convert.paging import at_page
+from ricordo._convert.project_settings import update_project_request
 from ricordo._convert.projects import decode_organization, decode_project, decode_who_am_i
 from ricordo.v1.identity_service_pb2 import WhoAmIRequest
 from ricordo.v1.project_service_pb2 import GetProjectRequest
@@ -21,6 +22,40 @@ class AsyncProject:
         reply = await self._connection.call(
             lambda stubs: stubs.projects.GetProject, GetProjectRequest(), timeout
         )
+        return decode_project(reply.project)
+
+    async def update(
+        self,
+        changes: models.ProjectChanges,
+        *,
+        expected_revision: int | None = None,
+        force: bool = False,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.Project:
+        """Changes the settings that `changes` gives; for a service with the role admin. They hold at once.
+
+        Declaring a metadata key or a tag reads and indexes what is stored under it, within this call: a large project
+        wants a longer `timeout`.
+
+        Args:
+            changes: The new values. A list is replaced whole: add to what `get` answers.
+            expected_revision: Refuse when the project is at another one.
+            force: Take custom types away although memories of them are left.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+
+        Raises:
+            MemoryClientError: `changes` gives nothing.
+            RevisionMismatchError: It is not at the expected revision.
+            MetadataTypeConflictError: Stored values have another type than is declared.
+            CustomTypeNotEmptyError: A type that is taken away has memories.
+            MemoryAuthError: The credential may not change the project.
+        """
+        request = update_project_request(
+            changes, expected_revision=expected_revision, force=force, request_id=request_id
+        )
+        reply = await self._connection.call(lambda stubs: stubs.projects.UpdateProject, request, timeout)
         return decode_project(reply.project)
 
 

@@ -16,7 +16,7 @@ def build_request(
     scope: models.ScopeFilter | None,
     visibility: models.Visibility | str | None,
     max_tokens: int | None,
-    format_style: models.ContextFormat | str,
+    format_style: models.ContextFormat | str | None,
     include_memories: bool,
     explain: bool,
     store: str | None,

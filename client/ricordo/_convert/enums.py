@@ -14,6 +14,7 @@ from ricordo.v1 import (
     identity_service_pb2,
     memory_pb2,
     paging_pb2,
+    project_pb2,
     scope_pb2,
     search_pb2,
 )
@@ -97,3 +98,5 @@ CONTEXT_SOURCE = EnumCodec(
 )
 CONTEXT_FORMAT = EnumCodec(models.ContextFormat, context_pb2.ContextFormat, "CONTEXT_FORMAT")
 LEFT_OUT_CAUSE = EnumCodec(models.LeftOutCause, context_service_pb2.LeftOutCause, "LEFT_OUT_CAUSE")
+METADATA_POLICY = EnumCodec(models.MetadataPolicy, project_pb2.MetadataPolicy, "METADATA_POLICY")
+METADATA_TYPE = EnumCodec(models.MetadataType, project_pb2.MetadataType, "METADATA_TYPE")

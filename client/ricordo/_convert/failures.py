@@ -22,6 +22,9 @@ BY_REASON: dict[str, type[MemoryAPIError]] = {
     "REVISION_MISMATCH": errors.RevisionMismatchError,
     "STORE_NOT_EMPTY": errors.StoreNotEmptyError,
     "STORE_NOT_FOUND": errors.MemoryNotProvisionedError,
+    "METADATA_TYPE_CONFLICT": errors.MetadataTypeConflictError,
+    "CUSTOM_TYPE_NOT_EMPTY": errors.CustomTypeNotEmptyError,
+    "UNKNOWN_CUSTOM_TYPE": errors.UnknownCustomTypeError,
     "WRITE_CONFLICT": errors.WriteConflictError,
 }
 """Reasons that say more than their status code."""

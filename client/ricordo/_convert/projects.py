@@ -4,6 +4,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo import models
 from ricordo._convert import enums, paging, values
+from ricordo._convert.project_settings import decode_settings
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import (
     admin_service_pb2,
@@ -104,7 +105,8 @@ def decode_project(project: project_pb2.Project) -> models.Project:
         project_id=project.project_id,
         organization_id=project.organization_id,
         display_name=project.display_name,
-        language=project.settings.language or None,
+        settings=decode_settings(project.settings),
+        revision=project.revision,
         create_time=values.decode_time(project.create_time),
         update_time=values.decode_time(project.update_time),
     )

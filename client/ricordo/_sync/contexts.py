@@ -23,7 +23,7 @@ class Contexts:
         scope: models.ScopeFilter | None = None,
         visibility: Visibility | str | None = None,
         max_tokens: int | None = None,
-        format_style: ContextFormat | str = ContextFormat.MARKDOWN,
+        format_style: ContextFormat | str | None = None,
         include_memories: bool = False,
         explain: bool = False,
         store: str | None = None,
@@ -38,8 +38,10 @@ class Contexts:
             sources: Where to look, each source at most once; none: episodic and semantic.
             scope: Whose; None: every row that the credential may read.
             visibility: Only memories of that one; turns are private.
-            max_tokens: The gross budget, above 0, of which 500 are kept for formatting; None: 4,000.
-            format_style: `markdown` and `claude` render text, `openai` messages.
+            max_tokens: The gross budget, above 0, of which 500 are kept for formatting; None: the
+                project's default, else 4,000.
+            format_style: `markdown` and `claude` render text, `openai` messages; None: the project's default, else
+                `markdown`.
             include_memories: Also return the selected chunks.
             explain: Also say what was left out, and why.
             store: The store; None: `default`.

@@ -76,12 +76,22 @@ from ricordo.models.results import (
 )
 from ricordo.models.scope import Exactly, Matching, ReadableBy, Scope, ScopeFilter
 from ricordo.models.search import LegScores, MemoryHit, SearchReport, SearchResult, TurnHit
+from ricordo.models.settings import (
+    ContextDefaults,
+    CustomType,
+    MetadataKey,
+    MetadataPolicy,
+    MetadataType,
+    ProjectChanges,
+    ProjectSettings,
+)
 from ricordo.models.turn import NewTurn, RecordedTurn, Session, ToolCall, Turn
 
 __all__ = [
     "BulkCreateSemanticResult",
     "Context",
     "ContextChunk",
+    "ContextDefaults",
     "ContextFormat",
     "ContextMessage",
     "ContextMetadata",
@@ -95,6 +105,7 @@ __all__ = [
     "CustomEntry",
     "CustomMemoryRetrieveResult",
     "CustomMemorySaveResult",
+    "CustomType",
     "DeleteResult",
     "Details",
     "Domain",
@@ -120,6 +131,9 @@ __all__ = [
     "MemoryRevision",
     "MemorySource",
     "Metadata",
+    "MetadataKey",
+    "MetadataPolicy",
+    "MetadataType",
     "MetadataValue",
     "NewMemory",
     "NewTurn",
@@ -130,6 +144,8 @@ __all__ = [
     "ProceduralEntry",
     "ProfileDetails",
     "Project",
+    "ProjectChanges",
+    "ProjectSettings",
     "Provenance",
     "PutResult",
     "ReadableBy",

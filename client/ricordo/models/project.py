@@ -2,7 +2,10 @@
 
 from datetime import datetime
 
+from pydantic import Field
+
 from ricordo.models.base import Model, PrincipalKind
+from ricordo.models.settings import ProjectSettings
 
 
 class Organization(Model):
@@ -14,14 +17,20 @@ class Organization(Model):
 
 
 class Project(Model):
-    """A tenant. `language` is that of text search in stores that have none of their own."""
+    """A tenant. `revision` counts the changes of its settings, from 1."""
 
     project_id: str
     organization_id: str = ""
     display_name: str = ""
-    language: str | None = None
+    settings: ProjectSettings = Field(default_factory=ProjectSettings)
+    revision: int = 0
     create_time: datetime
     update_time: datetime
+
+    @property
+    def language(self) -> str | None:
+        """That of text search in stores that have none of their own."""
+        return self.settings.language
 
 
 class Store(Model):

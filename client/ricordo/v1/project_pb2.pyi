@@ -156,8 +156,8 @@ class ProjectSettings(_message.Message):
 
     @_builtins.property
     def custom_types(self) -> _containers.RepeatedCompositeFieldContainer[Global___CustomType]:
-        """The types of CUSTOM memories, at most 64. Once one is declared, or under DECLARED, others are INVALID_ARGUMENT /
-        UNKNOWN_CUSTOM_TYPE in writes and reads.
+        """The types of CUSTOM memories, at most 64; keys and tags are at most 256 names in all. Once a type is declared, or
+        under DECLARED, others are INVALID_ARGUMENT / UNKNOWN_CUSTOM_TYPE in writes and reads.
         """
 
     @_builtins.property
@@ -218,14 +218,14 @@ class CustomType(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     TAGS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """`^[a-z][a-z0-9_]{0,63}$`, and none of semantic, episodic, taxonomic, procedural, snapshot, entity, preferences,
-    turn, stm, short_term.
+    """`^[a-z][a-z0-9_]{0,63}$`, and none of semantic, episodic, taxonomic, procedural, document, profile, custom,
+    snapshot, entity, preferences, turn, stm, short_term.
     """
     @_builtins.property
     def tags(self) -> _containers.RepeatedCompositeFieldContainer[Global___CustomTypeTag]:
         """The tags its memories may have, at most 64. They are the metadata of such a memory, which may hold no other key
         (except those in `metadata_keys`). A tag "a.b" may be written {"a.b": ...} or {"a": {"b": ...}}; it is stored, and
-        found by filters, in the second form.
+        found by filters, in the second form, from the declaration on.
         """
 
     def __init__(

@@ -4,6 +4,7 @@ isort:skip_file
 """
 
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import message as _message
 from ricordo.v1 import project_pb2 as _project_pb2
 import builtins as _builtins
@@ -53,3 +54,73 @@ class GetProjectResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetProjectResponse: _TypeAlias = GetProjectResponse  # noqa: Y015
+
+@_typing.final
+class UpdateProjectRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROJECT_FIELD_NUMBER: _builtins.int
+    UPDATE_MASK_FIELD_NUMBER: _builtins.int
+    EXPECTED_REVISION_FIELD_NUMBER: _builtins.int
+    FORCE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    expected_revision: _builtins.int
+    """Refuse with ABORTED / REVISION_MISMATCH when the project is at another revision."""
+    force: _builtins.bool
+    """Take custom types away although memories of them are left. These stay as they are: they can be read by id, listed
+    by kind and deleted, but get no new metadata until their type is declared again.
+    """
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    @_builtins.property
+    def project(self) -> _project_pb2.Project:
+        """The new values of the masked fields."""
+
+    @_builtins.property
+    def update_mask(self) -> _field_mask_pb2.FieldMask:
+        """Which fields: settings, or settings.language, settings.metadata_policy, settings.metadata_keys,
+        settings.custom_types, settings.context. Required. A list is replaced whole.
+        """
+
+    def __init__(
+        self,
+        *,
+        project: _project_pb2.Project | None = ...,
+        update_mask: _field_mask_pb2.FieldMask | None = ...,
+        expected_revision: _builtins.int | None = ...,
+        force: _builtins.bool = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision", "project", b"project", "update_mask", b"update_mask"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision", "force", b"force", "project", b"project", "request_id", b"request_id", "update_mask", b"update_mask"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_revision: _TypeAlias = _typing.Literal["expected_revision"]  # noqa: Y015
+    _WhichOneofArgType__expected_revision: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_revision) -> _WhichOneofReturnType__expected_revision | None: ...
+
+Global___UpdateProjectRequest: _TypeAlias = UpdateProjectRequest  # noqa: Y015
+
+@_typing.final
+class UpdateProjectResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROJECT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def project(self) -> _project_pb2.Project:
+        """As stored."""
+
+    def __init__(
+        self,
+        *,
+        project: _project_pb2.Project | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["project", b"project"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["project", b"project"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateProjectResponse: _TypeAlias = UpdateProjectResponse  # noqa: Y015

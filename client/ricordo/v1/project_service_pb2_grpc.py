@@ -40,6 +40,11 @@ class ProjectServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_project__service__pb2.GetProjectRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_project__service__pb2.GetProjectResponse.FromString,
                 _registered_method=True)
+        self.UpdateProject = channel.unary_unary(
+                '/ricordo.v1.ProjectService/UpdateProject',
+                request_serializer=ricordo_dot_v1_dot_project__service__pb2.UpdateProjectRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_project__service__pb2.UpdateProjectResponse.FromString,
+                _registered_method=True)
 
 
 class ProjectServiceServicer(object):
@@ -53,6 +58,17 @@ class ProjectServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def UpdateProject(self, request, context):
+        """Changes the settings; for the role `admin` of a service (PERMISSION_DENIED). Declaring a metadata key or tag reads
+        what is stored under it in every store of the project, and indexes it, within this call: give it a deadline to
+        match (about 20 s for a million memories that have the key). FAILED_PRECONDITION / METADATA_TYPE_CONFLICT when a
+        stored value has another type; FAILED_PRECONDITION / CUSTOM_TYPE_NOT_EMPTY when a type that is taken away still
+        has live memories.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ProjectServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -60,6 +76,11 @@ def add_ProjectServiceServicer_to_server(servicer, server):
                     servicer.GetProject,
                     request_deserializer=ricordo_dot_v1_dot_project__service__pb2.GetProjectRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_project__service__pb2.GetProjectResponse.SerializeToString,
+            ),
+            'UpdateProject': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateProject,
+                    request_deserializer=ricordo_dot_v1_dot_project__service__pb2.UpdateProjectRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_project__service__pb2.UpdateProjectResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -90,6 +111,33 @@ class ProjectService(object):
             '/ricordo.v1.ProjectService/GetProject',
             ricordo_dot_v1_dot_project__service__pb2.GetProjectRequest.SerializeToString,
             ricordo_dot_v1_dot_project__service__pb2.GetProjectResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateProject(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ProjectService/UpdateProject',
+            ricordo_dot_v1_dot_project__service__pb2.UpdateProjectRequest.SerializeToString,
+            ricordo_dot_v1_dot_project__service__pb2.UpdateProjectResponse.FromString,
             options,
             channel_credentials,
             insecure,

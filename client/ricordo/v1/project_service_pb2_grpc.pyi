@@ -35,6 +35,13 @@ class ProjectServiceStub:
     def __new__(cls, channel: _aio.Channel) -> ProjectServiceAsyncStub: ...
     GetProject: _grpc.UnaryUnaryMultiCallable[_project_service_pb2.GetProjectRequest, _project_service_pb2.GetProjectResponse]
     """Reads the project of the credential."""
+    UpdateProject: _grpc.UnaryUnaryMultiCallable[_project_service_pb2.UpdateProjectRequest, _project_service_pb2.UpdateProjectResponse]
+    """Changes the settings; for the role `admin` of a service (PERMISSION_DENIED). Declaring a metadata key or tag reads
+    what is stored under it in every store of the project, and indexes it, within this call: give it a deadline to
+    match (about 20 s for a million memories that have the key). FAILED_PRECONDITION / METADATA_TYPE_CONFLICT when a
+    stored value has another type; FAILED_PRECONDITION / CUSTOM_TYPE_NOT_EMPTY when a type that is taken away still
+    has live memories.
+    """
 
 @_typing.type_check_only
 class ProjectServiceAsyncStub(ProjectServiceStub):
@@ -43,6 +50,13 @@ class ProjectServiceAsyncStub(ProjectServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetProject: _aio.UnaryUnaryMultiCallable[_project_service_pb2.GetProjectRequest, _project_service_pb2.GetProjectResponse]  # type: ignore[assignment]
     """Reads the project of the credential."""
+    UpdateProject: _aio.UnaryUnaryMultiCallable[_project_service_pb2.UpdateProjectRequest, _project_service_pb2.UpdateProjectResponse]  # type: ignore[assignment]
+    """Changes the settings; for the role `admin` of a service (PERMISSION_DENIED). Declaring a metadata key or tag reads
+    what is stored under it in every store of the project, and indexes it, within this call: give it a deadline to
+    match (about 20 s for a million memories that have the key). FAILED_PRECONDITION / METADATA_TYPE_CONFLICT when a
+    stored value has another type; FAILED_PRECONDITION / CUSTOM_TYPE_NOT_EMPTY when a type that is taken away still
+    has live memories.
+    """
 
 class ProjectServiceServicer(metaclass=_abc_1.ABCMeta):
     """The caller's own project."""
@@ -54,5 +68,18 @@ class ProjectServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_project_service_pb2.GetProjectResponse, _abc.Awaitable[_project_service_pb2.GetProjectResponse]]:
         """Reads the project of the credential."""
+
+    @_abc_1.abstractmethod
+    def UpdateProject(
+        self,
+        request: _project_service_pb2.UpdateProjectRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_project_service_pb2.UpdateProjectResponse, _abc.Awaitable[_project_service_pb2.UpdateProjectResponse]]:
+        """Changes the settings; for the role `admin` of a service (PERMISSION_DENIED). Declaring a metadata key or tag reads
+        what is stored under it in every store of the project, and indexes it, within this call: give it a deadline to
+        match (about 20 s for a million memories that have the key). FAILED_PRECONDITION / METADATA_TYPE_CONFLICT when a
+        stored value has another type; FAILED_PRECONDITION / CUSTOM_TYPE_NOT_EMPTY when a type that is taken away still
+        has live memories.
+        """
 
 def add_ProjectServiceServicer_to_server(servicer: ProjectServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

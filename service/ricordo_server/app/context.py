@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ricordo_server.app.declarations import check_custom_types
 from ricordo_server.app.embeddings import embed_query
 from ricordo_server.app.permissions import check_may_read_as
 from ricordo_server.app.search import Prepared, search
@@ -17,12 +18,15 @@ from ricordo_server.domain.call import Call
 from ricordo_server.domain.context import (
     BuiltContext,
     Chunk,
+    ContextFormat,
     ContextRequest,
     ContextSource,
     SourceOutcome,
     SourceSpec,
 )
+from ricordo_server.domain.declarations import check_declared_filter
 from ricordo_server.domain.errors import RETRYABLE, DomainError, Reason
+from ricordo_server.domain.limits import DEFAULT_CONTEXT_TOKENS, DEFAULT_CONTEXT_TOP_K
 from ricordo_server.domain.memory import Memory, MemoryKind, MemoryQuery
 from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.ranking import RANKING_STRATEGY, AnyHit, rank_together
@@ -49,6 +53,7 @@ async def build_context(
     """
     check_may_read_as(call.principal, request.scope)
     started = time.monotonic()
+    request = await _settle(services, call, store_id, request)
     query_vector = await _embed(services, call, request)
     embedded = time.monotonic()
     found, outcomes = await _retrieve(services, call, store_id, request, query_vector)
@@ -56,7 +61,11 @@ async def build_context(
     ranked = rank_together(found)
     ordered = time.monotonic()
     selection = await asyncio.to_thread(
-        select, ranked, request.format, max_tokens=request.max_tokens, count=services.tokens.count
+        select,
+        ranked,
+        request.format or ContextFormat.MARKDOWN,
+        max_tokens=request.max_tokens or DEFAULT_CONTEXT_TOKENS,
+        count=services.tokens.count,
     )
     return BuiltContext(
         rendering=selection.rendering,
@@ -73,6 +82,23 @@ async def build_context(
             "rank": ordered - retrieved,
             "render": time.monotonic() - ordered,
         },
+    )
+
+
+async def _settle(services: Services, call: Call, store_id: str, request: ContextRequest) -> ContextRequest:
+    """The request with the project's defaults, refused as a whole when a source asks for what is not declared."""
+    async with in_store(services.database, call, store_id) as connection:
+        settings = connection.settings
+    for number, spec in enumerate(request.sources):
+        if spec.filter is not None:
+            check_declared_filter(settings, spec.filter, f"sources[{number}].filter")
+        check_custom_types(settings, spec.custom_types, f"sources[{number}].custom_types")
+    defaults = settings.context
+    return replace(
+        request,
+        sources=[replace(spec, top_k=spec.top_k or defaults.top_k) for spec in request.sources],
+        max_tokens=request.max_tokens or defaults.max_tokens,
+        format=request.format or defaults.format,
     )
 
 
@@ -137,7 +163,7 @@ async def _search_source(
 
 
 def _prepare(request: ContextRequest, spec: SourceSpec, query_vector: QueryVector) -> Prepared:
-    options = SearchOptions(request.query, mode=spec.mode, top_k=spec.top_k)
+    options = SearchOptions(request.query, mode=spec.mode, top_k=spec.top_k or DEFAULT_CONTEXT_TOP_K)
     if query_vector.error is None or spec.mode is SearchMode.TEXT:
         return Prepared(options, spec.mode, query_vector.vector)
     if spec.mode is SearchMode.SEMANTIC:

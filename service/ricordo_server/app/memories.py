@@ -7,6 +7,12 @@ from functools import partial
 from uuid_utils.compat import uuid7
 
 from ricordo_server.app import embeddings
+from ricordo_server.app.declarations import (
+    check_query_declared,
+    declare_changes,
+    declare_draft,
+    declare_drafts,
+)
 from ricordo_server.app.permissions import (
     check_may_publish,
     check_may_read_as,
@@ -14,6 +20,7 @@ from ricordo_server.app.permissions import (
     check_may_write_as,
     denied,
 )
+from ricordo_server.app.revisions import check_revision
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import embeddings as vectors_db
@@ -50,13 +57,15 @@ async def create_memory(services: Services, call: Call, store_id: str, draft: Me
     """Writes a new memory.
 
     Raises:
-        DomainError: KEY_TAKEN, ID_TAKEN, PERMISSION_DENIED, STORE_NOT_FOUND.
+        DomainError: KEY_TAKEN, ID_TAKEN, PERMISSION_DENIED, STORE_NOT_FOUND; INVALID_FIELD or UNKNOWN_CUSTOM_TYPE
+            for what the project declares otherwise.
     """
     check_draft(call, draft, "memory")
     [vectors] = await embeddings.embed_documents(services, call, [embedded_text(draft)])
 
     async def work(connection: TenantConnection) -> Memory:
-        [outcome] = await _insert(connection, [(draft, vectors)])
+        declared = await declare_draft(connection, draft)
+        [outcome] = await _insert(connection, [(declared, vectors)])
         if isinstance(outcome, DomainError):
             raise outcome
         return outcome
@@ -80,17 +89,36 @@ async def batch_create_memories(
     checked = [_checked(call, draft, number) for number, draft in enumerate(drafts)]
     if atomic:
         _raise_first(checked)
-    sound = [draft for draft in checked if isinstance(draft, MemoryDraft)]
-    vectors = await embeddings.embed_documents(services, call, [embedded_text(draft) for draft in sound])
+    sound = {number: draft for number, draft in enumerate(checked) if isinstance(draft, MemoryDraft)}
+    vectors = await embeddings.embed_documents(
+        services, call, [embedded_text(draft) for draft in sound.values()]
+    )
+    own = dict(zip(sound, vectors, strict=True))
 
     async def work(connection: TenantConnection) -> list[Memory | DomainError]:
-        inserted = iter(await _insert(connection, list(zip(sound, vectors, strict=True))))
-        outcomes = [next(inserted) if isinstance(item, MemoryDraft) else item for item in checked]
+        declared = await _declare(connection, checked)
+        if atomic:
+            _raise_first(declared)
+        drafts = [
+            (draft, own[number]) for number, draft in enumerate(declared) if isinstance(draft, MemoryDraft)
+        ]
+        inserted = iter(await _insert(connection, drafts))
+        outcomes = [next(inserted) if isinstance(item, MemoryDraft) else item for item in declared]
         if atomic:
             _raise_first(outcomes)
         return outcomes
 
     return await write_store(services.database, call, store_id, work)
+
+
+async def _declare(
+    connection: TenantConnection, items: Sequence[MemoryDraft | DomainError]
+) -> list[MemoryDraft | DomainError]:
+    drafts = {
+        f"memories[{number}]": item for number, item in enumerate(items) if isinstance(item, MemoryDraft)
+    }
+    declared = await declare_drafts(connection, drafts)
+    return [declared.get(f"memories[{number}]", item) for number, item in enumerate(items)]
 
 
 def check_draft(call: Call, draft: MemoryDraft, field: str) -> None:
@@ -164,7 +192,7 @@ async def put_memory(
         written = await memories_db.put_memory(
             connection,
             draft.memory_id or str(uuid7()),
-            draft,
+            await declare_draft(connection, draft),
             fields,
             append=append,
             expected_revision=expected_revision,
@@ -196,19 +224,8 @@ async def _unchanged(connection: TenantConnection, draft: MemoryDraft, expected:
     current = await memories_db.get_memory_by_key(connection, key, owners=())
     if current is None:
         raise DomainError(Reason.WRITE_CONFLICT, "the memory changed meanwhile: try again")
-    _check_revision(current, expected)
+    check_revision(current.revision, expected, "memory")
     return current
-
-
-def _check_revision(current: Memory, expected: int | None) -> None:
-    if expected is not None and current.revision != expected:
-        message = f"the memory is at revision {current.revision}, not {expected}: read it again"
-        raise DomainError(
-            Reason.REVISION_MISMATCH,
-            message,
-            "expected_revision",
-            {"expected": str(expected), "actual": str(current.revision)},
-        )
 
 
 async def update_memory(
@@ -232,7 +249,8 @@ async def update_memory(
 
     async def work(connection: TenantConnection) -> Memory:
         await _check_details(connection, memory_id, changes.get("details"))
-        written = await memories_db.update_memory(connection, memory_id, changes, expected_revision)
+        declared = await declare_changes(connection, memory_id, changes)
+        written = await memories_db.update_memory(connection, memory_id, declared, expected_revision)
         if written is None:
             raise await _why_untouched(connection, memory_id, expected_revision)
         await revisions_db.write_revisions(connection, [memory_id], RevisionAction.UPDATED)
@@ -259,7 +277,7 @@ async def _why_untouched(connection: TenantConnection, memory_id: str, expected:
     current = (await memories_db.get_memories(connection, [memory_id])).get(memory_id)
     if current is None:
         return not_found(memory_id)
-    _check_revision(current, expected)
+    check_revision(current.revision, expected, "memory")
     return denied("this credential may read this memory but not change it", field="memory_id")
 
 
@@ -334,6 +352,7 @@ async def list_memories(
 ) -> Page[Memory]:
     check_may_read_as(call.principal, query.scope)
     async with in_store(services.database, call, store_id) as connection:
+        check_query_declared(connection.settings, query)
         return await memories_db.list_memories(connection, query, order_by, page)
 
 

@@ -26,6 +26,12 @@ def check_may_manage(principal: Principal) -> None:
         raise denied("an end user's credential may not manage stores", required=PrincipalKind.SERVICE)
 
 
+def check_may_administer(principal: Principal) -> None:
+    """The settings of a project hold for everyone in it."""
+    if Role.ADMIN not in principal.roles or not principal.may_name_any_user:
+        raise denied("only a service with the role admin may change the project", required=Role.ADMIN)
+
+
 def check_operator(principal: Principal) -> None:
     if Role.OPERATOR not in principal.roles:
         raise denied("this is for operators", required=Role.OPERATOR)

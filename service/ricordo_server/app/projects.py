@@ -1,18 +1,23 @@
 """Projects and organizations: the caller's own, and the operator's work on all of them."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from ricordo_server.app.permissions import check_operator
+from ricordo_server.app.declarations import apply_declarations
+from ricordo_server.app.permissions import check_may_administer, check_operator
+from ricordo_server.app.revisions import check_revision
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_project, write_project
 from ricordo_server.db import projects as projects_db
 from ricordo_server.db import stores as stores_db
 from ricordo_server.db.connection import Pool, ProjectConnection
 from ricordo_server.domain.call import Call
+from ricordo_server.domain.declarations import check_declarations
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.paging import Page, PageRequest
+from ricordo_server.domain.project_settings import SettingsChanges
 from ricordo_server.domain.store import DEFAULT_STORE, Organization, Project, ProjectDraft, StoreDraft
 
 
@@ -23,11 +28,45 @@ async def get_project(services: Services, call: Call) -> Project:
         DomainError: PROJECT_NOT_FOUND.
     """
     async with in_project(services.database.pool, call) as connection:
-        found = await projects_db.get_project(connection)
-    if found is None:
+        return _present(await projects_db.get_project(connection))
+
+
+def _present(project: Project | None) -> Project:
+    if project is None:
         message = "the project of this credential is not there: ask the operator for a new credential"
         raise DomainError(Reason.PROJECT_NOT_FOUND, message)
-    return found
+    return project
+
+
+async def update_project(
+    services: Services,
+    call: Call,
+    changes: SettingsChanges,
+    *,
+    expected_revision: int | None,
+    force: bool,
+) -> Project:
+    """Changes the settings given, once the rows of every store agree with them.
+
+    The project is held first: writers of metadata hold it too, so none of them is between its check and its commit.
+
+    Raises:
+        DomainError: PERMISSION_DENIED, REVISION_MISMATCH, INVALID_FIELD (declarations that contradict one another),
+            METADATA_TYPE_CONFLICT, CUSTOM_TYPE_NOT_EMPTY (unless `force`).
+    """
+    check_may_administer(call.principal)
+
+    async def work(connection: ProjectConnection) -> Project:
+        current = _present(await projects_db.get_project(connection, lock=True))
+        check_revision(current.revision, expected_revision, "project")
+        settings = replace(current.settings, **changes)  # type: ignore[arg-type]
+        check_declarations(settings, "project.settings")
+        await apply_declarations(
+            connection, services.database.embedding_model, current.settings, settings, force=force
+        )
+        return _present(await projects_db.update_project(connection, settings))
+
+    return await write_project(services.database.pool, call, work)
 
 
 async def create_organization(pool: Pool, call: Call, display_name: str) -> Organization:
@@ -51,6 +90,7 @@ async def create_project(pool: Pool, call: Call, draft: ProjectDraft) -> Project
         DomainError: ORGANIZATION_NOT_FOUND, PERMISSION_DENIED.
     """
     check_operator(call.principal)
+    check_declarations(draft.settings, "project.settings")
 
     async def work(connection: ProjectConnection) -> Project:
         created = await projects_db.create_project(connection, uuid7(), draft)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from ricordo_server.app.declarations import check_filter_declared, check_query_declared
 from ricordo_server.app.embeddings import embed_query
 from ricordo_server.app.permissions import check_may_read_as
 from ricordo_server.app.services import Services
@@ -46,6 +47,7 @@ async def search_memories(
     check_may_read_as(call.principal, query.scope)
     prepared = await prepare(services, call, options)
     async with in_store(services.database, call, store_id) as connection:
+        check_query_declared(connection.settings, query)
         searched = memories_db.searched(query)
         return await search(connection, searched, prepared, memories_db.get_memories, include_embedding)
 
@@ -63,6 +65,7 @@ async def search_turns(
     check_may_read_as(call.principal, query.scope)
     prepared = await prepare(services, call, options)
     async with in_store(services.database, call, store_id) as connection:
+        check_filter_declared(connection, query.filter)
         searched = turns_db.searched(query)
         return await search(connection, searched, prepared, turns_db.get_turns, include_embedding)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ricordo_server.app.declarations import check_filter_declared, check_written
 from ricordo_server.app.permissions import check_may_read_as, check_may_write_in
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
@@ -24,6 +25,7 @@ async def create_session(services: Services, call: Call, store_id: str, draft: S
     check_may_write_in(call.principal, draft.scope, "session.scope")
 
     async def work(connection: TenantConnection) -> Session:
+        await check_written(connection, {"session.metadata": draft.metadata})
         created = await sessions_db.create_session(connection, draft)
         if created is None:
             message = "this user and these labels have a session of this id: choose another, or none"
@@ -62,6 +64,7 @@ async def list_sessions(
 ) -> Page[Session]:
     check_may_read_as(call.principal, query.scope)
     async with in_store(services.database, call, store_id) as connection:
+        check_filter_declared(connection, query.filter)
         return await sessions_db.list_sessions(connection, query, order_by, page)
 
 

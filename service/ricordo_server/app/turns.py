@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from uuid_utils.compat import uuid7
 
 from ricordo_server.app import embeddings
+from ricordo_server.app.declarations import check_filter_declared, check_written
 from ricordo_server.app.permissions import check_may_read_as, check_may_write_in
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
@@ -33,6 +34,7 @@ async def record_turn(
     vectors = await embeddings.embed_documents(services, call, [draft.content])
 
     async def work(connection: TenantConnection) -> RecordedTurn:
+        await check_written(connection, {"turn.metadata": draft.metadata})
         [recorded] = await _record(connection, scope, [draft], vectors)
         return recorded
 
@@ -47,6 +49,8 @@ async def batch_record_turns(
     vectors = await embeddings.embed_documents(services, call, [draft.content for draft in drafts])
 
     async def work(connection: TenantConnection) -> list[RecordedTurn]:
+        written = {f"turns[{number}].metadata": draft.metadata for number, draft in enumerate(drafts)}
+        await check_written(connection, written)
         return await _record(connection, scope, drafts, vectors)
 
     return await write_store(services.database, call, store_id, work)
@@ -144,4 +148,5 @@ async def list_turns(
 ) -> Page[Turn]:
     check_may_read_as(call.principal, query.scope)
     async with in_store(services.database, call, store_id) as connection:
+        check_filter_declared(connection, query.filter)
         return await turns_db.list_turns(connection, query, order_by, page)

@@ -16,9 +16,11 @@ from sqlalchemy.sql.elements import CompilerElement
 from sqlalchemy.util import LRUCache
 
 from ricordo_server.db.errors import translated_errors
+from ricordo_server.db.settings_rows import settings_from
 from ricordo_server.db.sql import load_sql
 from ricordo_server.domain.embedding_model import EmbeddingModel
 from ricordo_server.domain.principal import Principal
+from ricordo_server.domain.project_settings import ProjectSettings
 from ricordo_server.domain.store import DEFAULT_STORE, STORE_ID, store_not_found
 
 Row = dict[str, Any]
@@ -100,13 +102,15 @@ class ProjectConnection(Connection):
 class TenantConnection(ProjectConnection):
     """Inside one store of one project.
 
-    `language` is the text-search language of rows written now, `languages_in_use` of all that were.
+    `language` is the text-search language of rows written now, `languages_in_use` of all that were. `settings` are
+    the project's as they were when the store was entered.
     """
 
     store_id: UUID
     store_name: str
     language: str
     languages_in_use: Sequence[str]
+    settings: ProjectSettings
     embedding_model: EmbeddingModel
 
     @property
@@ -178,6 +182,7 @@ async def enter_store(project: ProjectConnection, model: EmbeddingModel, store_n
         store_name=row["store_name"],
         language=row["language"],
         languages_in_use=row["languages_in_use"],
+        settings=settings_from(row["settings"], row["project_language"]),
         embedding_model=model,
     )
 

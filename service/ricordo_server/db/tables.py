@@ -62,6 +62,8 @@ project = Table(
     Column("organization_id", Uuid, nullable=False),
     _text("display_name"),
     Column("language", Text),
+    _json("settings"),
+    Column("revision", BigInteger, nullable=False),
     _time("create_time"),
     _time("update_time"),
 )

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ricordo_server.domain.filter import Filter
-from ricordo_server.domain.limits import DEFAULT_CONTEXT_TOKENS, DEFAULT_CONTEXT_TOP_K
 from ricordo_server.domain.memory import Memory
 from ricordo_server.domain.scope import EVERY_SCOPE, ScopeFilter, Visibility
 from ricordo_server.domain.search import SearchMode
@@ -39,25 +38,25 @@ class LeftOutCause(StrEnum):
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """How to look in one source; `custom_types` with CUSTOM only."""
+    """How to look in one source; `custom_types` with CUSTOM only. Without `top_k` the project's default holds."""
 
     source: ContextSource
     mode: SearchMode = SearchMode.HYBRID
-    top_k: int = DEFAULT_CONTEXT_TOP_K
+    top_k: int | None = None
     filter: Filter | None = None
     custom_types: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class ContextRequest:
-    """What a context is asked for; `max_tokens` is the gross budget."""
+    """What a context is asked for; `max_tokens` is the gross budget. None: the project's default."""
 
     query: str
     sources: Sequence[SourceSpec]
     scope: ScopeFilter = EVERY_SCOPE
     visibility: Visibility | None = None
-    max_tokens: int = DEFAULT_CONTEXT_TOKENS
-    format: ContextFormat = ContextFormat.MARKDOWN
+    max_tokens: int | None = None
+    format: ContextFormat | None = None
 
 
 @dataclass(frozen=True)

@@ -52,3 +52,8 @@ DEFAULT_CONTEXT_TOKENS = 4_000
 MAX_CONTEXT_TOKENS = 200_000
 # Kept for what the caller puts around the context.
 CONTEXT_RESERVE_TOKENS = 500
+
+MAX_DECLARED_KEYS = 64
+MAX_CUSTOM_TYPES = 64
+# The settings are read in every transaction, so all they declare must stay a few KiB.
+MAX_DECLARED_NAMES = 256

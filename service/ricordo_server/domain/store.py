@@ -7,6 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.project_settings import DEFAULT_SETTINGS, ProjectSettings
 
 STORE_ID = re.compile(r"[a-z][a-z0-9-]{1,54}[a-z0-9]")
 DEFAULT_STORE = "default"
@@ -30,12 +31,13 @@ class Organization:
 
 @dataclass(frozen=True)
 class Project:
-    """`language` is None when the project does not set one."""
+    """`revision` counts the changes of its settings, from 1."""
 
     project_id: UUID
     organization_id: UUID
     display_name: str
-    language: str | None
+    settings: ProjectSettings
+    revision: int
     create_time: datetime
     update_time: datetime
 
@@ -44,7 +46,7 @@ class Project:
 class ProjectDraft:
     organization_id: UUID
     display_name: str
-    language: str | None = None
+    settings: ProjectSettings = DEFAULT_SETTINGS
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from ricordo_server.app import projects
 from ricordo_server.db.connection import Pool
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import check_uuid
-from ricordo_server.rpc.convert.stores import (
+from ricordo_server.rpc.convert.projects import (
     decode_display_name,
     decode_project,
     encode_organization,

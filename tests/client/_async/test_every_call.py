@@ -261,6 +261,16 @@ CASES = {
         lambda found: found.project_id == "p1" and found.language is None,
         {},
     ),
+    "UpdateProject": Case(
+        lambda client: client.project.update(
+            models.ProjectChanges(metadata_keys=[models.MetadataKey(name="plan", value_type="string")]),
+            expected_revision=3,
+            force=True,
+        ),
+        project.UpdateProjectResponse(project=wire_project()),
+        lambda found: found.project_id == "p1",
+        {"update_mask.paths": ["settings.metadata_keys"], "expected_revision": 3, "force": True},
+    ),
     "WhoAmI": Case(
         lambda client: client.identity.who_am_i(),
         wire_who_am_i(),

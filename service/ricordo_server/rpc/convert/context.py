@@ -19,7 +19,6 @@ from ricordo_server.domain.context import (
 from ricordo_server.domain.errors import DomainError, Reason, invalid_field
 from ricordo_server.domain.filter_fields import MEMORY_FIELDS, TURN_FIELDS
 from ricordo_server.domain.limits import (
-    DEFAULT_CONTEXT_TOKENS,
     DEFAULT_CONTEXT_TOP_K,
     MAX_CONTEXT_TOKENS,
     MAX_QUERY_BYTES,
@@ -45,14 +44,13 @@ def decode_request(message: pb.BuildContextRequest) -> ContextRequest:
         scope=decode_scope_filter(message.scope),
         visibility=decode_visibility(message.visibility),
         max_tokens=_decode_max_tokens(message),
-        format=decode_enum(message.format, context_pb2.ContextFormat.DESCRIPTOR, ContextFormat, "format")
-        or ContextFormat.MARKDOWN,
+        format=decode_enum(message.format, context_pb2.ContextFormat.DESCRIPTOR, ContextFormat, "format"),
     )
 
 
-def _decode_max_tokens(message: pb.BuildContextRequest) -> int:
+def _decode_max_tokens(message: pb.BuildContextRequest) -> int | None:
     if not message.HasField("max_tokens"):
-        return DEFAULT_CONTEXT_TOKENS
+        return None
     return check_range("max_tokens", message.max_tokens, 1, MAX_CONTEXT_TOKENS)
 
 
@@ -78,7 +76,7 @@ def _decode_source(message: pb.ContextSourceSpec, field: str) -> SourceSpec:
     return SourceSpec(
         source=source,
         mode=decode_mode(message.mode, f"{field}.mode") or SearchMode.HYBRID,
-        top_k=decode_top_k(message, field, DEFAULT_CONTEXT_TOP_K),
+        top_k=decode_top_k(message, field, DEFAULT_CONTEXT_TOP_K) if message.HasField("top_k") else None,
         filter=decode_filter(message.filter, fields, f"{field}.filter")
         if message.HasField("filter")
         else None,

@@ -1,22 +1,13 @@
-"""Stores, projects, organizations."""
+"""Stores."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from ricordo.v1 import project_pb2, store_pb2
+from ricordo.v1 import store_pb2
 from ricordo_server.domain.errors import invalid_field
 from ricordo_server.domain.limits import MAX_DESCRIPTION_BYTES
-from ricordo_server.domain.store import (
-    LANGUAGES,
-    STORE_ID,
-    Organization,
-    Project,
-    ProjectDraft,
-    Store,
-    StoreChanges,
-    StoreDraft,
-)
-from ricordo_server.rpc.checks import check_pattern, check_text, check_uuid
+from ricordo_server.domain.store import LANGUAGES, STORE_ID, Store, StoreChanges, StoreDraft
+from ricordo_server.rpc.checks import check_pattern, check_text
 from ricordo_server.rpc.convert.times import encode_time
 
 # Paths of the update mask to fields of the domain.
@@ -32,11 +23,11 @@ def decode_store(message: store_pb2.Store, field: str = "store") -> StoreDraft:
     return StoreDraft(
         store_id=decode_store_id(message.store_id, f"{field}.store_id"),
         description=check_text(f"{field}.description", message.description, limit=MAX_DESCRIPTION_BYTES),
-        language=_decode_language(message.settings, f"{field}.settings.language"),
+        language=decode_language(message.settings, f"{field}.settings.language"),
     )
 
 
-def _decode_language(settings: Any, field: str) -> str | None:
+def decode_language(settings: Any, field: str) -> str | None:
     """None when not given: inherited."""
     if not settings.HasField("language"):
         return None
@@ -70,36 +61,4 @@ def encode_store(store: Store) -> store_pb2.Store:
         creator_id=store.creator_id,
         create_time=encode_time(store.create_time),
         update_time=encode_time(store.update_time),
-    )
-
-
-def decode_display_name(value: str, field: str) -> str:
-    return check_text(field, value, required=True)
-
-
-def decode_project(message: project_pb2.Project, field: str = "project") -> ProjectDraft:
-    """What a caller may say; output fields are ignored."""
-    return ProjectDraft(
-        organization_id=check_uuid(f"{field}.organization_id", message.organization_id),
-        display_name=decode_display_name(message.display_name, f"{field}.display_name"),
-        language=_decode_language(message.settings, f"{field}.settings.language"),
-    )
-
-
-def encode_project(project: Project) -> project_pb2.Project:
-    return project_pb2.Project(
-        project_id=str(project.project_id),
-        organization_id=str(project.organization_id),
-        display_name=project.display_name,
-        settings=project_pb2.ProjectSettings(language=project.language),
-        create_time=encode_time(project.create_time),
-        update_time=encode_time(project.update_time),
-    )
-
-
-def encode_organization(organization: Organization) -> project_pb2.Organization:
-    return project_pb2.Organization(
-        organization_id=str(organization.organization_id),
-        display_name=organization.display_name,
-        create_time=encode_time(organization.create_time),
     )

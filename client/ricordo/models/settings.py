@@ -1,0 +1,66 @@
+"""How a project works, and what it declares of metadata."""
+
+from pydantic import Field
+
+from ricordo.models.base import ContextFormat, Model, Word
+
+
+class MetadataPolicy(Word):
+    """Which metadata keys filters may name: any, or those declared."""
+
+    OPEN = "open"
+    DECLARED = "declared"
+
+
+class MetadataType(Word):
+    """The type of a metadata value."""
+
+    STRING = "string"
+    NUMBER = "number"
+    BOOL = "bool"
+    TIME = "time"
+
+    @classmethod
+    def aliases(cls) -> dict[str, str]:
+        """Other names of the same types."""
+        return {"boolean": "bool", "date": "time", "str": "string", "int": "number", "float": "number"}
+
+
+class MetadataKey(Model):
+    """A declared metadata key, or a tag of a custom type; a dot in its name walks into a map."""
+
+    name: str
+    value_type: MetadataType
+
+
+class CustomType(Model):
+    """A type of custom memories, and the tags that they may have."""
+
+    name: str
+    tags: tuple[MetadataKey, ...] = ()
+
+
+class ContextDefaults(Model):
+    """What a context is built with where a call does not say. None: the server's own."""
+
+    max_tokens: int | None = None
+    format: ContextFormat | None = None
+    top_k: int | None = None
+
+
+class ProjectSettings(Model):
+    """How a project works.
+
+    `language` is that of text search in stores that have none of their own. Values under declared keys are of the
+    declared type. Once a custom type is declared, there are no others.
+    """
+
+    language: str | None = None
+    metadata_policy: MetadataPolicy = MetadataPolicy.OPEN
+    metadata_keys: tuple[MetadataKey, ...] = ()
+    custom_types: tuple[CustomType, ...] = ()
+    context: ContextDefaults = Field(default_factory=ContextDefaults)
+
+
+class ProjectChanges(ProjectSettings):
+    """The new values of some settings: exactly those that are given are changed. A list is replaced whole."""

@@ -1,0 +1,385 @@
+"""What declarations ask of values, filters and custom types, over a real server; they hold from the answer on."""
+
+import asyncio
+
+import grpc
+import grpc.aio
+import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from ricordo.v1 import (
+    context_service_pb2,
+    context_service_pb2_grpc,
+    filter_pb2,
+    memory_service_pb2_grpc,
+    metadata_pb2,
+    project_service_pb2_grpc,
+    scope_pb2,
+    search_pb2,
+    session_pb2,
+    session_service_pb2_grpc,
+    turn_pb2,
+)
+from ricordo.v1 import memory_pb2 as m
+from ricordo.v1 import memory_service_pb2 as pb
+from ricordo.v1 import session_service_pb2 as session_pb
+from ricordo_server.db.connection import tenant_transaction
+from ricordo_server.db.projects import hold_settings
+from tests.fixtures.calls import as_service, as_user, read_refusal, refusal
+from tests.fixtures.database import make_project, service_principal
+from tests.fixtures.project_settings import DECLARED, OPEN, compares, custom_type, equals, keys, update
+
+INVALID, FAILED = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION
+SCOPE = scope_pb2.Scope(user_id="ann", session_id="s1")
+Value = metadata_pb2.MetadataValue
+TEXT, NUMBER, DOUBLE = Value(string_value="x"), Value(int64_value=1), Value(double_value=1.5)
+BOOL, TIME, NULL = Value(bool_value=True), Value(timestamp_value=Timestamp(seconds=1)), Value(null_value=0)
+LIST = Value(list_value=metadata_pb2.MetadataList(values=[TEXT]))
+RIGHT = {"string": [TEXT], "number": [NUMBER, DOUBLE], "bool": [BOOL], "time": [TIME]}
+EVERY = [TEXT, NUMBER, DOUBLE, BOOL, TIME, LIST]
+
+
+@pytest.fixture
+def projects(channel: grpc.aio.Channel):
+    return project_service_pb2_grpc.ProjectServiceStub(channel)
+
+
+@pytest.fixture
+def memories(channel: grpc.aio.Channel):
+    return memory_service_pb2_grpc.MemoryServiceStub(channel)
+
+
+@pytest.fixture
+def sessions(channel: grpc.aio.Channel):
+    return session_service_pb2_grpc.SessionServiceStub(channel)
+
+
+@pytest.fixture
+def contexts(channel: grpc.aio.Channel):
+    return context_service_pb2_grpc.ContextServiceStub(channel)
+
+
+def nested(**values: Value) -> Value:
+    return Value(map_value=metadata_pb2.MetadataMap(fields=values))
+
+
+def fact(content: str = "tea", **fields: object) -> m.Memory:
+    return m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=content, **fields)
+
+
+def ticket(name: str = "ticket", **metadata: Value) -> m.Memory:
+    return m.Memory(kind=m.MEMORY_KIND_CUSTOM, custom_type=name, content="it broke", metadata=metadata)
+
+
+async def create(memories, memory: m.Memory, **call: object) -> m.Memory:
+    return (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory), **call)).memory
+
+
+async def found(memories, **fields: object) -> list[str]:
+    answer = await memories.ListMemories(pb.ListMemoriesRequest(**fields))
+    return sorted(memory.content for memory in answer.memories)
+
+
+def reads(memories, sessions, contexts, condition: filter_pb2.Filter) -> dict:
+    """Every read that takes a filter."""
+    options = search_pb2.SearchOptions(query="tea")
+    source = context_service_pb2.ContextSourceSpec(
+        source=context_service_pb2.CONTEXT_SOURCE_SEMANTIC, filter=condition
+    )
+    turns = context_service_pb2.ContextSourceSpec(
+        source=context_service_pb2.CONTEXT_SOURCE_TURNS, filter=condition
+    )
+    return {
+        "filter": [
+            lambda: memories.ListMemories(pb.ListMemoriesRequest(filter=condition)),
+            lambda: memories.SearchMemories(pb.SearchMemoriesRequest(options=options, filter=condition)),
+            lambda: sessions.ListSessions(session_pb.ListSessionsRequest(filter=condition)),
+            lambda: sessions.ListTurns(session_pb.ListTurnsRequest(filter=condition)),
+            lambda: sessions.SearchTurns(session_pb.SearchTurnsRequest(options=options, filter=condition)),
+        ],
+        "sources[0].filter": [
+            lambda: contexts.BuildContext(
+                context_service_pb2.BuildContextRequest(query="tea", sources=[source])
+            ),
+            lambda: contexts.BuildContext(
+                context_service_pb2.BuildContextRequest(query="tea", sources=[turns])
+            ),
+        ],
+    }
+
+
+async def test_under_declared_a_filter_names_declared_keys_only_on_every_read(
+    projects, memories, sessions, contexts
+):
+    declared = update(metadata_policy=DECLARED, metadata_keys=keys(plan="string", billing__country="string"))
+    await projects.UpdateProject(declared)
+    for path in ("metadata.colour", "metadata.billing", "metadata.billing.city", "metadata.plan.inner"):
+        for place, calls in reads(memories, sessions, contexts, equals(path, string_value="x")).items():
+            for call in calls:
+                assert await refusal(call()) == (INVALID, "INVALID_FILTER", f"{place}.comparison.path")
+    for path in ("metadata.plan", "metadata.billing.country"):
+        for calls in reads(memories, sessions, contexts, equals(path, string_value="x")).values():
+            for call in calls:
+                await call()
+
+
+async def test_the_refusal_lists_the_declared_paths(projects, memories):
+    await projects.UpdateProject(
+        update(metadata_policy=DECLARED, metadata_keys=keys(plan="string", seats="number"))
+    )
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await memories.ListMemories(
+            pb.ListMemoriesRequest(filter=equals("metadata.colour", string_value="x"))
+        )
+    assert "metadata.plan, metadata.seats" in refused.value.details()
+
+
+async def test_a_key_with_a_dot_in_it_is_none_of_the_declared(projects, memories):
+    await projects.UpdateProject(update(metadata_policy=DECLARED, metadata_keys=keys(a__b="string")))
+    condition = equals("metadata.a.b", string_value="x")
+    condition.comparison.path.segments[:] = ["metadata", "a.b"]
+    assert (await refusal(memories.ListMemories(pb.ListMemoriesRequest(filter=condition))))[
+        1
+    ] == "INVALID_FILTER"
+
+
+async def test_under_open_anything_goes_and_system_fields_always_do(projects, memories):
+    await create(memories, fact("green", metadata={"colour": TEXT}))
+    assert await found(memories, filter=equals("metadata.colour", string_value="x")) == ["green"]
+    await projects.UpdateProject(update(metadata_policy=DECLARED))
+    assert (
+        await refusal(
+            memories.ListMemories(pb.ListMemoriesRequest(filter=equals("metadata.colour", string_value="x")))
+        )
+    )[1] == "INVALID_FILTER"
+    assert await found(memories, filter=equals("content", string_value="green")) == ["green"]
+    await projects.UpdateProject(update(metadata_policy=OPEN))
+    assert await found(memories, filter=equals("metadata.colour", string_value="x")) == ["green"]
+
+
+@pytest.mark.parametrize("value_type", RIGHT)
+async def test_values_and_operands_have_the_declared_type_or_are_null(projects, memories, value_type):
+    await projects.UpdateProject(update(metadata_keys=keys(k=value_type)))
+    for value in EVERY:
+        operand = compares("metadata.k", filter_pb2.COMPARATOR_EQ, value)
+        asked = memories.ListMemories(pb.ListMemoriesRequest(filter=operand))
+        written = create(memories, fact(metadata={"k": value}))
+        if value in RIGHT[value_type]:
+            await asked
+            await written
+        else:
+            assert await refusal(asked) == (INVALID, "INVALID_FILTER", "filter.comparison.values[0]")
+            assert await refusal(written) == (INVALID, "INVALID_FIELD", 'memory.metadata["k"]')
+    await create(memories, fact("null", metadata={"k": NULL}))
+    assert await found(memories, filter=compares("metadata.k", filter_pb2.COMPARATOR_EQ, NULL)) == ["null"]
+
+
+async def test_every_write_is_held_to_the_types(projects, memories, sessions, project_id):
+    await projects.UpdateProject(update(metadata_keys=keys(plan="string", a__b="number")))
+    wrong, inner = {"plan": NUMBER}, {"a": nested(b=TEXT)}
+    old = await create(memories, fact(metadata={"plan": TEXT}))
+    change = m.Memory(memory_id=old.memory_id, metadata=wrong)
+    scoped = {"scope": SCOPE}
+    batch = pb.BatchCreateMemoriesRequest(memories=[fact("good"), fact(metadata=wrong)], atomic=True)
+    turn = turn_pb2.Turn(role="user", content="tea", metadata=wrong)
+    for call, field in (
+        (create(memories, fact(metadata=wrong)), 'memory.metadata["plan"]'),
+        (create(memories, fact(metadata=inner)), 'memory.metadata["a"]["b"]'),
+        (memories.UpdateMemory(pb.UpdateMemoryRequest(
+            memory=change, update_mask=FieldMask(paths=["metadata"]))), 'memory.metadata["plan"]'),
+        (memories.PutMemory(pb.PutMemoryRequest(memory=fact(key="k", metadata=wrong))), 'memory.metadata["plan"]'),
+        (memories.BatchCreateMemories(batch), 'memories[1].metadata["plan"]'),
+        (sessions.CreateSession(session_pb.CreateSessionRequest(
+            session=session_pb2.Session(scope=SCOPE, metadata=wrong))), 'session.metadata["plan"]'),
+        (sessions.RecordTurn(session_pb.RecordTurnRequest(turn=turn, **scoped)), 'turn.metadata["plan"]'),
+        (sessions.BatchRecordTurns(session_pb.BatchRecordTurnsRequest(turns=[turn], **scoped)),
+         'turns[0].metadata["plan"]'),
+        (create(memories, fact(metadata=wrong, scope=scope_pb2.Scope(user_id="ann")),
+                metadata=as_user(project_id, "ann")), 'memory.metadata["plan"]'),
+    ):  # fmt: skip
+        assert await refusal(call) == (INVALID, "INVALID_FIELD", field)
+    assert await found(memories) == ["tea"]
+    batch.atomic = False
+    good, bad = (await memories.BatchCreateMemories(batch)).results
+    assert (good.memory.content, bad.error.field) == ("good", 'memories[1].metadata["plan"]')
+
+
+@pytest.mark.parametrize("value_type", RIGHT)
+async def test_a_key_is_declared_when_no_stored_value_has_another_type(projects, memories, value_type):
+    conflict = (FAILED, "METADATA_TYPE_CONFLICT", "project.settings")
+    for value in EVERY:
+        if value in RIGHT[value_type]:
+            await create(memories, fact(metadata={"k": value}))
+    await create(memories, fact(metadata={"k": NULL}))
+    others = [value for value in EVERY if value not in RIGHT[value_type]]
+    for value in others:
+        memory = await create(memories, fact(metadata={"k": value}))
+        assert await refusal(projects.UpdateProject(update(metadata_keys=keys(k=value_type)))) == conflict
+        await memories.DeleteMemory(pb.DeleteMemoryRequest(memory_id=memory.memory_id))
+    await projects.UpdateProject(update(metadata_keys=keys(k=value_type)))
+    retyped = "number" if value_type != "number" else "string"
+    assert await refusal(projects.UpdateProject(update(metadata_keys=keys(k=retyped)))) == conflict
+    await projects.UpdateProject(update(metadata_keys=[]))
+    await create(memories, fact(metadata={"k": others[0]}))
+
+
+async def test_a_conflict_tells_where_and_how_many(projects, memories, sessions, database):
+    project_id = make_project(database, "notes")
+    own = {"metadata": as_service(project_id)}
+    request = pb.CreateMemoryRequest(store_id="notes", memory=fact(metadata={"plan": NUMBER}))
+    for _ in range(2):
+        await memories.CreateMemory(request, **own)
+    turn = turn_pb2.Turn(role="user", content="tea", metadata={"plan": BOOL})
+    await sessions.RecordTurn(session_pb.RecordTurnRequest(store_id="notes", scope=SCOPE, turn=turn), **own)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await projects.UpdateProject(update(metadata_keys=keys(plan="string")), **own)
+    assert "3 rows of the store 'notes'" in refused.value.details()
+    await projects.UpdateProject(
+        update(metadata_keys=keys(plan="string"))
+    )  # the other project's values do not count
+
+
+async def test_custom_types_are_open_until_one_is_declared(projects, memories):
+    await create(memories, ticket("anything", colour=TEXT))
+    await projects.UpdateProject(update(custom_types=[custom_type("ticket", priority="number")]))
+    unknown = (INVALID, "UNKNOWN_CUSTOM_TYPE", "memory.custom_type")
+    assert await refusal(create(memories, ticket("anything"))) == unknown
+    await create(memories, ticket(priority=NUMBER))
+    await projects.UpdateProject(update({"force": True}, custom_types=[]))
+    await create(memories, ticket("anything"))
+    await projects.UpdateProject(update(metadata_policy=DECLARED))
+    assert await refusal(create(memories, ticket("anything"))) == unknown
+
+
+async def test_an_unknown_type_is_refused_in_reads_and_those_declared_are_listed(
+    projects, memories, contexts
+):
+    await projects.UpdateProject(update(custom_types=[custom_type("ticket"), custom_type("order")]))
+    asked = {"custom_types": ["ticket", "tikcet"]}
+    source = context_service_pb2.ContextSourceSpec(source=8, **asked)
+    options = search_pb2.SearchOptions(query="tea")
+    for call, field in (
+        (memories.ListMemories(pb.ListMemoriesRequest(**asked)), "custom_types[1]"),
+        (memories.SearchMemories(pb.SearchMemoriesRequest(options=options, **asked)), "custom_types[1]"),
+        (contexts.BuildContext(context_service_pb2.BuildContextRequest(query="tea", sources=[source])),
+         "sources[0].custom_types[1]"),
+    ):  # fmt: skip
+        assert await refusal(call) == (INVALID, "UNKNOWN_CUSTOM_TYPE", field)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await create(memories, ticket("tikcet"))
+    assert "declared: ticket, order" in refused.value.details()
+
+
+async def test_tags_are_those_of_the_type_with_their_types(projects, memories):
+    types = [custom_type("ticket", priority="number", team__name="string"), custom_type("order", paid="bool")]
+    await projects.UpdateProject(update(custom_types=types, metadata_keys=keys(plan="string")))
+    await create(memories, ticket(priority=NUMBER, plan=TEXT, team=nested(name=TEXT)))
+    for memory, field in (
+        (ticket(colour=TEXT), '["colour"]'),
+        (ticket(paid=BOOL), '["paid"]'),
+        (ticket(priority=TEXT), '["priority"]'),
+        (ticket(plan=NUMBER), '["plan"]'),
+        (ticket(team=nested(size=NUMBER)), '["team"]["size"]'),
+        (ticket(team=TEXT), '["team"]'),
+        (ticket(team=nested()), '["team"]'),
+        (ticket(**{"team.name": NUMBER}), '["team"]["name"]'),
+        (ticket(**{"team.name": TEXT, "team": nested(name=TEXT)}), '["team"]["name"]'),
+    ):
+        assert await refusal(create(memories, memory)) == (
+            INVALID,
+            "INVALID_FIELD",
+            f"memory.metadata{field}",
+        )
+    await create(memories, fact("no ticket", metadata={"colour": TEXT}))
+
+
+async def test_dotted_and_nested_tags_are_one(projects, memories):
+    await projects.UpdateProject(update(custom_types=[custom_type("ticket", team__name="string")]))
+    dotted = await create(memories, ticket(**{"team.name": TEXT}))
+    assert dotted.metadata == ticket(team=nested(name=TEXT)).metadata
+    change = m.Memory(memory_id=dotted.memory_id, metadata={"team.name": Value(string_value="y")})
+    mask = FieldMask(paths=["metadata"])
+    changed = await memories.UpdateMemory(pb.UpdateMemoryRequest(memory=change, update_mask=mask))
+    assert changed.memory.metadata["team"] == nested(name=Value(string_value="y"))
+    put = ticket(**{"team.name": TEXT})
+    put.key = "k"
+    assert (await memories.PutMemory(pb.PutMemoryRequest(memory=put))).memory.metadata["team"] == nested(
+        name=TEXT
+    )
+    assert await found(memories, filter=equals("metadata.team.name", string_value="y")) == ["it broke"]
+
+
+async def test_a_type_with_memories_is_taken_away_by_force_only(projects, memories):
+    await projects.UpdateProject(
+        update(custom_types=[custom_type("ticket", priority="number"), custom_type("order")])
+    )
+    memory = await create(memories, ticket(priority=NUMBER))
+    away = {"custom_types": [custom_type("order")]}
+    not_empty = (FAILED, "CUSTOM_TYPE_NOT_EMPTY", "force")
+    assert await refusal(projects.UpdateProject(update(**away))) == not_empty
+    await projects.UpdateProject(update({"force": True}, **away))
+    assert await found(memories, kinds=[m.MEMORY_KIND_CUSTOM]) == ["it broke"]
+    assert (await memories.GetMemory(pb.GetMemoryRequest(memory_id=memory.memory_id))).memory == memory
+    change = m.Memory(memory_id=memory.memory_id, metadata={"priority": NUMBER})
+    written = memories.UpdateMemory(
+        pb.UpdateMemoryRequest(memory=change, update_mask=FieldMask(paths=["metadata"]))
+    )
+    assert (await refusal(written))[1] == "UNKNOWN_CUSTOM_TYPE"
+    await memories.DeleteMemory(pb.DeleteMemoryRequest(memory_id=memory.memory_id))
+    await projects.UpdateProject(update(custom_types=[custom_type("ticket"), custom_type("order")]))
+    await projects.UpdateProject(update(**away))  # the deleted one does not count
+
+
+async def test_a_type_is_edited_while_it_has_memories(projects, memories):
+    await projects.UpdateProject(update(custom_types=[custom_type("ticket", priority="number")]))
+    await create(memories, ticket(priority=NUMBER))
+    edited = update(custom_types=[custom_type("ticket", priority="number", colour="string")])
+    await projects.UpdateProject(edited)
+    await create(memories, ticket(colour=TEXT))
+    retyped = update(custom_types=[custom_type("ticket", priority="string")])
+    assert (await refusal(projects.UpdateProject(retyped)))[1] == "METADATA_TYPE_CONFLICT"
+
+
+async def test_no_value_of_another_type_slips_past_a_declaration(projects, memories, sessions):
+    """Either the declaration meets the value, or the value meets the declaration: never do both pass."""
+
+    async def race(key: str, delay: float) -> bool:
+        turn = turn_pb2.Turn(role="user", content="tea", metadata={key: NUMBER})
+        late = [
+            create(memories, fact(metadata={key: NUMBER})),
+            sessions.RecordTurn(session_pb.RecordTurnRequest(scope=SCOPE, turn=turn)),
+            create(memories, fact(metadata={key: NUMBER})),
+        ]
+
+        async def declare():
+            await asyncio.sleep(delay)
+            return await projects.UpdateProject(update(metadata_keys=keys(**{key: "string"})))
+
+        declared, *written = await asyncio.gather(declare(), *late, return_exceptions=True)
+        refused = [read_refusal(each)[1] for each in written if isinstance(each, grpc.aio.AioRpcError)]
+        assert set(refused) <= {"INVALID_FIELD"}
+        if isinstance(declared, grpc.aio.AioRpcError):
+            assert read_refusal(declared)[1] == "METADATA_TYPE_CONFLICT"
+            assert len(refused) < len(late)
+            return False
+        assert len(refused) == len(late)
+        return True
+
+    outcomes = [await race(f"k{number}", number % 10 / 1_000) for number in range(60)]
+    assert set(outcomes) == {True, False}, "the race always had one winner: nothing was tried"
+
+
+async def test_a_declaration_waits_for_a_writer_that_holds_the_settings(projects, app_database, project_id):
+    async def declare():
+        return await projects.UpdateProject(update(metadata_keys=keys(plan="string")))
+
+    principal = service_principal(project_id)
+    async with tenant_transaction(app_database, principal, "", timeout=30) as writer:
+        await hold_settings(writer)
+        declaring = asyncio.create_task(declare())
+        done, _ = await asyncio.wait([declaring], timeout=0.3)
+        assert not done
+        async with tenant_transaction(app_database, principal, "", timeout=5) as other:
+            assert (await hold_settings(other)).metadata_keys == ()  # writers do not wait for one another
+    assert [key.name for key in (await declaring).project.settings.metadata_keys] == ["plan"]

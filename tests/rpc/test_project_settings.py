@@ -1,0 +1,228 @@
+"""ProjectService.UpdateProject over a real server: what may be declared, by whom, and when it holds."""
+
+import asyncio
+
+import grpc
+import grpc.aio
+import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from ricordo.v1 import (
+    context_pb2,
+    context_service_pb2,
+    context_service_pb2_grpc,
+    memory_service_pb2_grpc,
+    project_pb2,
+    project_service_pb2_grpc,
+)
+from ricordo.v1 import memory_pb2 as m
+from ricordo.v1 import memory_service_pb2 as memory_pb
+from ricordo.v1 import project_service_pb2 as pb
+from tests.fixtures.calls import OPERATOR, as_service, as_user, refusal
+from tests.fixtures.database import make_project
+from tests.fixtures.project_settings import DECLARED, OPEN, TYPES, custom_type, keys, update
+
+INVALID = grpc.StatusCode.INVALID_ARGUMENT
+DENIED = grpc.StatusCode.PERMISSION_DENIED
+
+
+@pytest.fixture
+def projects(channel: grpc.aio.Channel):
+    return project_service_pb2_grpc.ProjectServiceStub(channel)
+
+
+@pytest.fixture
+def memories(channel: grpc.aio.Channel):
+    return memory_service_pb2_grpc.MemoryServiceStub(channel)
+
+
+async def read(projects, **call: object) -> project_pb2.Project:
+    return (await projects.GetProject(pb.GetProjectRequest(), **call)).project
+
+
+async def test_what_is_declared_comes_back_and_the_rest_stays(projects):
+    first = await read(projects)
+    assert (first.revision, first.settings.metadata_policy) == (1, OPEN)
+    context = project_pb2.ContextDefaults(max_tokens=900, format=context_pb2.CONTEXT_FORMAT_CLAUDE, top_k=7)
+    given = {
+        "language": "german",
+        "metadata_policy": DECLARED,
+        "metadata_keys": keys(
+            plan="string", seats="number", paid="bool", due="time", billing__country="string"
+        ),
+        "custom_types": [custom_type("ticket", priority="number", team__name="string"), custom_type("empty")],
+        "context": context,
+    }
+    answer = (await projects.UpdateProject(update(**given))).project
+    assert answer.settings == project_pb2.ProjectSettings(**given)
+    assert (answer.revision, await read(projects)) == (2, answer)
+    changed = (await projects.UpdateProject(update(metadata_policy=OPEN))).project
+    assert changed.settings == project_pb2.ProjectSettings(**{**given, "metadata_policy": OPEN})
+    assert changed.revision == 3
+    assert changed.update_time.ToNanoseconds() > answer.update_time.ToNanoseconds()
+
+
+async def test_a_mask_without_a_value_clears_it(projects):
+    await projects.UpdateProject(update(language="german", metadata_keys=keys(plan="string")))
+    request = pb.UpdateProjectRequest(
+        update_mask=FieldMask(paths=["settings.language", "settings.metadata_keys"])
+    )
+    settings = (await projects.UpdateProject(request)).project.settings
+    assert not settings.HasField("language")
+    assert not settings.metadata_keys
+
+
+async def test_the_whole_settings_are_replaced_by_their_own_path(projects):
+    await projects.UpdateProject(update(language="german", metadata_keys=keys(plan="string")))
+    request = pb.UpdateProjectRequest(update_mask=FieldMask(paths=["settings"]))
+    settings = (await projects.UpdateProject(request)).project.settings
+    empty = project_pb2.ProjectSettings(metadata_policy=OPEN, context=project_pb2.ContextDefaults())
+    assert settings == empty
+
+
+LONG = "a" * 65
+UNTYPED = project_pb2.MetadataKey(name="a")
+STRING = TYPES["string"]
+BAD = {
+    "no mask": (pb.UpdateProjectRequest(), "update_mask"),
+    "the name": (pb.UpdateProjectRequest(update_mask=FieldMask(paths=["display_name"])), "update_mask"),
+    "nothing known": (pb.UpdateProjectRequest(update_mask=FieldMask(paths=["settings.colour"])), "update_mask"),
+    "a language": (update(language="klingon"), "project.settings.language"),
+    "a policy": (update(metadata_policy=9), "project.settings.metadata_policy"),
+    "no type": (update(metadata_keys=[UNTYPED]), "project.settings.metadata_keys[0].value_type"),
+    "twice": (update(metadata_keys=[*keys(a="string"), *keys(a="string")]), "project.settings.metadata_keys[1].name"),
+    "value and map": (
+        update(metadata_keys=keys(a="string", a__b="string")),
+        "project.settings.metadata_keys[1].name",
+    ),
+    "reserved": (update(custom_types=[custom_type("semantic")]), "project.settings.custom_types[0].name"),
+    "a type's name": (update(custom_types=[custom_type("Ticket")]), "project.settings.custom_types[0].name"),
+    "a type twice": (update(custom_types=[custom_type("a")] * 2), "project.settings.custom_types[1].name"),
+    "a tag of two types": (
+        update(custom_types=[custom_type("a", x="string"), custom_type("b", x="number")]),
+        "project.settings.custom_types[1].tags[0].value_type",
+    ),
+    "a tag unlike its key": (
+        update(metadata_keys=keys(x="string"), custom_types=[custom_type("b", x="number")]),
+        "project.settings.custom_types[0].tags[0].value_type",
+    ),
+    "no tokens": (update(context=project_pb2.ContextDefaults(max_tokens=0)), "project.settings.context.max_tokens"),
+    "many hits": (update(context=project_pb2.ContextDefaults(top_k=201)), "project.settings.context.top_k"),
+    "a format": (update(context=project_pb2.ContextDefaults(format=9)), "project.settings.context.format"),
+} | {
+    f"the key {name!r}": (
+        update(metadata_keys=[project_pb2.MetadataKey(name=name, value_type=STRING)]),
+        "project.settings.metadata_keys[0].name",
+    )
+    for name in ("", "a.b.c", ".a", "a.", "a b", "1a", LONG, "a\x00b", "é")
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+async def test_what_makes_no_sense_is_refused(projects, case):
+    request, field = BAD[case]
+    assert await refusal(projects.UpdateProject(request)) == (INVALID, "INVALID_FIELD", field)
+    assert (await read(projects)).revision == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"metadata_keys": keys(**{f"k{n}": "string" for n in range(65)})}, "metadata_keys"),
+        ({"custom_types": [custom_type(f"t{n}") for n in range(65)]}, "custom_types"),
+        ({"custom_types": [custom_type("t", **{f"k{n}": "bool" for n in range(65)})]}, "custom_types[0].tags"),
+        ({"custom_types": [custom_type(f"t{t}", **{f"k{t}_{n}": "bool" for n in range(52)}) for t in range(5)]}, ""),
+    ],
+)  # fmt: skip
+async def test_what_is_too_much_is_refused(projects, given, field):
+    path = f"project.settings.{field}".rstrip(".")
+    assert await refusal(projects.UpdateProject(update(**given))) == (INVALID, "LIMIT_EXCEEDED", path)
+
+
+async def test_only_a_service_may_change_the_project(projects, project_id):
+    ann = {"metadata": as_user(project_id, "ann")}
+    assert (await refusal(projects.UpdateProject(update(language="german"), **ann)))[:2] == (
+        DENIED,
+        "PERMISSION_DENIED",
+    )
+    assert (await refusal(projects.UpdateProject(update(language="german"), metadata=OPERATOR)))[0] is DENIED
+    assert (await read(projects, **ann)).revision == 1
+
+
+async def test_another_project_is_not_touched(projects, database):
+    other = {"metadata": as_service(make_project(database))}
+    before = await read(projects, **other)
+    await projects.UpdateProject(update(language="german", custom_types=[custom_type("ticket")]))
+    assert await read(projects, **other) == before
+    await projects.UpdateProject(update(metadata_policy=DECLARED), **other)
+    assert (await read(projects)).settings.metadata_policy == OPEN
+
+
+async def test_an_expected_revision_must_be_the_project_s(projects):
+    mismatch = (grpc.StatusCode.ABORTED, "REVISION_MISMATCH", "expected_revision")
+    stale = update({"expected_revision": 2}, language="german")
+    assert await refusal(projects.UpdateProject(stale)) == mismatch
+    current = update({"expected_revision": 1}, language="german")
+    assert (await projects.UpdateProject(current)).project.revision == 2
+    assert await refusal(projects.UpdateProject(current)) == mismatch
+
+
+async def test_a_request_id_changes_once(projects):
+    request = update({"request_id": "r1"}, language="german")
+    first = await projects.UpdateProject(request)
+    assert await projects.UpdateProject(request) == first
+    assert (await read(projects)).revision == 2
+    other = update({"request_id": "r1"}, language="french")
+    assert (await refusal(projects.UpdateProject(other)))[1] == "REQUEST_ID_REUSED"
+
+
+async def test_two_changes_at_once_both_hold(projects):
+    changes = [
+        update(language="german"),
+        update(metadata_keys=keys(plan="string")),
+        update(custom_types=[custom_type("ticket")]),
+        update(context=project_pb2.ContextDefaults(top_k=3)),
+    ]
+    await asyncio.gather(*map(projects.UpdateProject, changes))
+    project = await read(projects)
+    assert project.revision == 5
+    assert project.settings.language == "german"
+    assert [key.name for key in project.settings.metadata_keys] == ["plan"]
+    assert [each.name for each in project.settings.custom_types] == ["ticket"]
+    assert project.settings.context.top_k == 3
+
+
+async def test_of_two_writers_that_expect_one_revision_one_wins(projects):
+    requests = [update({"expected_revision": 1}, language=name) for name in ("german", "french", "dutch")]
+    outcomes = await asyncio.gather(*map(projects.UpdateProject, requests), return_exceptions=True)
+    assert sum(isinstance(outcome, pb.UpdateProjectResponse) for outcome in outcomes) == 1
+    assert (await read(projects)).revision == 2
+
+
+async def test_a_context_takes_the_defaults_of_the_project(projects, memories, channel):
+    contexts = context_service_pb2_grpc.ContextServiceStub(channel)
+    for number in range(5):
+        memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=f"tea number {number} is {'green ' * number}")
+        await memories.CreateMemory(memory_pb.CreateMemoryRequest(memory=memory))
+    defaults = project_pb2.ContextDefaults(top_k=2, format=context_pb2.CONTEXT_FORMAT_OPENAI)
+    await projects.UpdateProject(update(context=defaults))
+    request = context_service_pb2.BuildContextRequest(query="tea", include_memories=True)
+    built = await contexts.BuildContext(request)
+    assert (len(built.chunks), built.text, bool(built.messages)) == (2, "", True)
+    request.format = context_pb2.CONTEXT_FORMAT_CLAUDE
+    request.sources.add(source=context_service_pb2.CONTEXT_SOURCE_SEMANTIC, top_k=4)
+    built = await contexts.BuildContext(request)
+    assert (len(built.chunks), bool(built.text)) == (4, True)
+    await projects.UpdateProject(update(context=project_pb2.ContextDefaults(max_tokens=500)))
+    assert not (await contexts.BuildContext(request)).chunks
+    request.max_tokens = 4_000
+    assert (await contexts.BuildContext(request)).chunks
+
+
+async def test_a_language_holds_for_stores_without_their_own(projects, memories):
+    await projects.UpdateProject(update(language="german"))
+    memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content="das Haus")
+    await memories.CreateMemory(memory_pb.CreateMemoryRequest(memory=memory))
+    options = {"query": "Häuser", "mode": 1}
+    answer = await memories.SearchMemories(memory_pb.SearchMemoriesRequest(options=options))
+    assert [hit.memory.content for hit in answer.hits] == ["das Haus"]
