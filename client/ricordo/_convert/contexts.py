@@ -5,10 +5,12 @@ from collections.abc import Collection, Iterable
 from ricordo import models
 from ricordo._convert import enums, memories, scopes, turns
 from ricordo._convert.filters import encode_filter
+from ricordo._convert.sendable import sendable
 from ricordo.filters import MEMORY_FIELDS, TURN_FIELDS
 from ricordo.v1 import context_service_pb2 as pb
 
 
+@sendable
 def build_request(
     query: str,
     *,

@@ -8,12 +8,14 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from ricordo import models
 from ricordo._convert import details, enums, memories, paging, scopes
 from ricordo._convert.filters import encode_filter
+from ricordo._convert.sendable import sendable
 from ricordo.errors import MemoryClientError
 from ricordo.filters import MEMORY_FIELDS, FilterInput
 from ricordo.v1 import memory_service_pb2 as pb
 from ricordo.v1 import search_pb2
 
 
+@sendable
 def create_request(
     memory: models.NewMemory, *, ttl: timedelta | None, store: str | None, request_id: str | None
 ) -> pb.CreateMemoryRequest:
@@ -25,6 +27,7 @@ def create_request(
     )
 
 
+@sendable
 def batch_create_request(
     batch: Iterable[models.NewMemory], *, atomic: bool, store: str | None, request_id: str | None
 ) -> pb.BatchCreateMemoriesRequest:
@@ -37,11 +40,13 @@ def batch_create_request(
     )
 
 
+@sendable
 def get_request(memory_id: str, *, include_deleted: bool, store: str | None) -> pb.GetMemoryRequest:
     """Asks for one memory by id."""
     return pb.GetMemoryRequest(store_id=store or "", memory_id=memory_id, include_deleted=include_deleted)
 
 
+@sendable
 def get_by_key_request(
     key: str | models.TaxonomicDetails,
     *,
@@ -62,6 +67,7 @@ def get_by_key_request(
     return pb.GetMemoryRequest(store_id=store or "", memory_key=memory_key, include_deleted=include_deleted)
 
 
+@sendable
 def list_domains_request(
     *,
     scope: models.ScopeFilter | None,
@@ -78,6 +84,7 @@ def list_domains_request(
     )
 
 
+@sendable
 def list_request(
     *,
     scope: models.ScopeFilter | None,
@@ -106,6 +113,7 @@ def list_request(
     )
 
 
+@sendable
 def update_request(
     memory_id: str,
     changes: models.MemoryChanges,
@@ -134,6 +142,7 @@ def update_request(
     )
 
 
+@sendable
 def put_request(
     memory: models.NewMemory,
     *,
@@ -155,6 +164,7 @@ def put_request(
     )
 
 
+@sendable
 def delete_request(
     memory_id: str, *, purge: bool, expected_revision: int | None, store: str | None, request_id: str | None
 ) -> pb.DeleteMemoryRequest:
@@ -168,6 +178,7 @@ def delete_request(
     )
 
 
+@sendable
 def search_request(
     options: search_pb2.SearchOptions,
     *,
@@ -192,6 +203,7 @@ def search_request(
     )
 
 
+@sendable
 def list_revisions_request(
     memory_id: str, *, page_size: int | None, store: str | None
 ) -> pb.ListMemoryRevisionsRequest:
@@ -199,6 +211,7 @@ def list_revisions_request(
     return pb.ListMemoryRevisionsRequest(store_id=store or "", memory_id=memory_id, page_size=page_size)
 
 
+@sendable
 def get_revision_request(memory_id: str, revision: int, *, store: str | None) -> pb.GetMemoryRevisionRequest:
     """Asks for one revision of a memory."""
     return pb.GetMemoryRevisionRequest(store_id=store or "", memory_id=memory_id, revision=revision)

@@ -5,6 +5,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from ricordo import models
 from ricordo._convert import enums, paging, values
 from ricordo._convert.project_settings import decode_settings
+from ricordo._convert.sendable import sendable
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import (
     admin_service_pb2,
@@ -15,6 +16,7 @@ from ricordo.v1 import (
 )
 
 
+@sendable
 def create_organization_request(
     display_name: str, *, request_id: str | None
 ) -> admin_service_pb2.CreateOrganizationRequest:
@@ -24,6 +26,7 @@ def create_organization_request(
     )
 
 
+@sendable
 def create_project_request(
     display_name: str, *, organization_id: str, language: str | None, request_id: str | None
 ) -> admin_service_pb2.CreateProjectRequest:
@@ -36,6 +39,7 @@ def create_project_request(
     return admin_service_pb2.CreateProjectRequest(project=project, request_id=paging.fresh(request_id))
 
 
+@sendable
 def list_projects_request(
     *, organization_id: str, page_size: int | None
 ) -> admin_service_pb2.ListProjectsRequest:
@@ -43,6 +47,7 @@ def list_projects_request(
     return admin_service_pb2.ListProjectsRequest(organization_id=organization_id, page_size=page_size)
 
 
+@sendable
 def create_store_request(
     store_id: str, *, description: str, language: str | None, request_id: str | None
 ) -> store_service_pb2.CreateStoreRequest:
@@ -52,16 +57,19 @@ def create_store_request(
     )
 
 
+@sendable
 def get_store_request(store_id: str | None) -> store_service_pb2.GetStoreRequest:
     """Asks for a store."""
     return store_service_pb2.GetStoreRequest(store_id=store_id or "")
 
 
+@sendable
 def list_stores_request(*, order_by: str, page_size: int | None) -> store_service_pb2.ListStoresRequest:
     """Asks for a page of stores."""
     return store_service_pb2.ListStoresRequest(order_by=paging.encode_order(order_by), page_size=page_size)
 
 
+@sendable
 def update_store_request(
     store_id: str, *, description: str | None, language: str | None, request_id: str | None
 ) -> store_service_pb2.UpdateStoreRequest:
@@ -81,6 +89,7 @@ def update_store_request(
     )
 
 
+@sendable
 def delete_store_request(
     store_id: str, *, force: bool, request_id: str | None
 ) -> store_service_pb2.DeleteStoreRequest:

@@ -5,6 +5,7 @@ from typing import TypedDict
 
 from ricordo import models
 from ricordo._convert import enums, memories, turns
+from ricordo._convert.sendable import sendable
 from ricordo.v1 import memory_service_pb2, search_pb2, session_service_pb2
 
 
@@ -17,6 +18,7 @@ class HitFields(TypedDict):
     embedding: tuple[float, ...] | None
 
 
+@sendable
 def encode_options(
     query: str,
     *,

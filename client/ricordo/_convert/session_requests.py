@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from ricordo import models
 from ricordo._convert import enums, paging, scopes, values
 from ricordo._convert.filters import encode_filter
+from ricordo._convert.sendable import sendable
 from ricordo._convert.turns import encode_turn
 from ricordo.filters import SESSION_FIELDS, TURN_FIELDS, FilterInput
 from ricordo.models import MetadataValue
@@ -12,6 +13,7 @@ from ricordo.v1 import search_pb2, session_pb2
 from ricordo.v1 import session_service_pb2 as pb
 
 
+@sendable
 def create_session_request(
     scope: models.Scope,
     *,
@@ -29,11 +31,13 @@ def create_session_request(
     return pb.CreateSessionRequest(store_id=store or "", session=session, request_id=paging.fresh(request_id))
 
 
+@sendable
 def get_session_request(scope: models.Scope, *, store: str | None) -> pb.GetSessionRequest:
     """Asks for a session."""
     return pb.GetSessionRequest(store_id=store or "", scope=scopes.encode_scope(scope))
 
 
+@sendable
 def list_sessions_request(
     *,
     scope: models.ScopeFilter | None,
@@ -52,6 +56,7 @@ def list_sessions_request(
     )
 
 
+@sendable
 def delete_session_request(
     scope: models.Scope, *, store: str | None, request_id: str | None
 ) -> pb.DeleteSessionRequest:
@@ -61,6 +66,7 @@ def delete_session_request(
     )
 
 
+@sendable
 def record_turn_request(
     turn: models.NewTurn, *, scope: models.Scope, store: str | None, request_id: str | None
 ) -> pb.RecordTurnRequest:
@@ -73,6 +79,7 @@ def record_turn_request(
     )
 
 
+@sendable
 def batch_record_turns_request(
     turns: Iterable[models.NewTurn], *, scope: models.Scope, store: str | None, request_id: str | None
 ) -> pb.BatchRecordTurnsRequest:
@@ -85,11 +92,13 @@ def batch_record_turns_request(
     )
 
 
+@sendable
 def get_turn_request(turn_id: str, *, store: str | None) -> pb.GetTurnRequest:
     """Asks for a turn."""
     return pb.GetTurnRequest(store_id=store or "", turn_id=turn_id)
 
 
+@sendable
 def list_turns_request(
     *,
     scope: models.ScopeFilter | None,
@@ -110,6 +119,7 @@ def list_turns_request(
     )
 
 
+@sendable
 def search_turns_request(
     options: search_pb2.SearchOptions,
     *,
