@@ -31,9 +31,9 @@ def test_the_field_is_named(fields, name):
 
 
 def test_arguments_are_named_too():
-    with pytest.raises(MemoryClientError, match="^memory_id holds the lone surrogate"):
+    with pytest.raises(MemoryClientError, match=r"^memory_id holds the lone surrogate"):
         get_request(HALF, include_deleted=False, store=None)
-    with pytest.raises(MemoryClientError, match="^turn.content"):
+    with pytest.raises(MemoryClientError, match=r"^turn.content"):
         record_turn_request(
             NewTurn(role="user", content=HALF),
             scope=Scope(user_id="a", session_id="s"),
@@ -43,7 +43,7 @@ def test_arguments_are_named_too():
 
 
 def test_a_query_is_named():
-    with pytest.raises(MemoryClientError, match="^query "):
+    with pytest.raises(MemoryClientError, match=r"^query "):
         encode_options(
             HALF,
             query_embedding=(),
