@@ -1,8 +1,8 @@
-"""The command line: `operate` runs an installation, `use` talks to a server as any client does."""
+"""The command line: `operate` runs an installation, `use` and `project` talk to a server as any client does."""
 
 import typer
 
-from ricordo_server.cli import operate, use
+from ricordo_server.cli import operate, project, use
 
 app = typer.Typer(
     name="ricordo",
@@ -13,3 +13,4 @@ app = typer.Typer(
 )
 operate.register(app)
 use.register(app)
+project.register(app)

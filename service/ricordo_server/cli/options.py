@@ -9,6 +9,8 @@ import typer
 from ricordo_server.config import Settings
 
 DEFAULT_TARGET = "127.0.0.1:7483"
+# Seconds for a change that reads and indexes what is stored.
+LONG = 600.0
 
 Host = Annotated[str | None, typer.Option(help="Address to serve on. [default: 127.0.0.1]")]
 Port = Annotated[

@@ -1,0 +1,209 @@
+"""Commands on the caller's project: what it declares. They use the public names of `ricordo` only."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+import ricordo
+from ricordo_server.cli import options
+from ricordo_server.cli.failures import MISUSE, Refusal, failures_told
+from ricordo_server.cli.output import printable
+
+Project = ricordo.models.Project
+MetadataKey = ricordo.models.MetadataKey
+MetadataType = ricordo.models.MetadataType
+CustomType = ricordo.models.CustomType
+
+Name = Annotated[str, typer.Argument(help="Its name.")]
+ValueType = Annotated[MetadataType, typer.Argument(help="The type of its values.")]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="A tag as NAME:TYPE; several times for several.")
+]
+
+commands = typer.Typer(
+    help="How the project works: language, metadata keys, custom types.", no_args_is_help=True
+)
+metadata_keys = typer.Typer(help="Metadata keys with a declared type.", no_args_is_help=True)
+custom_types = typer.Typer(help="Types of custom memories.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the program."""
+    commands.command("show")(show)
+    commands.command("set-language")(set_language)
+    commands.command("set-metadata-policy")(set_metadata_policy)
+    metadata_keys.command("add")(add_key)
+    metadata_keys.command("remove")(remove_key)
+    metadata_keys.command("retype")(retype_key)
+    custom_types.command("add")(add_type)
+    custom_types.command("edit")(edit_type)
+    custom_types.command("remove")(remove_type)
+    commands.add_typer(metadata_keys, name="metadata-key")
+    commands.add_typer(custom_types, name="custom-type")
+    app.add_typer(commands, name="project")
+
+
+@contextmanager
+def project_of(target: str, token: str | None) -> Iterator[tuple[ricordo.Client, Project]]:
+    """The project as it is now; a change to it is refused when somebody else changes it meanwhile."""
+    with failures_told(), ricordo.Client(target, token=token) as client:
+        yield client, client.project.get()
+
+
+def change(client: ricordo.Client, project: Project, *, force: bool = False, **settings: Any) -> None:
+    changes = ricordo.models.ProjectChanges(**settings)
+    changed = client.project.update(
+        changes, expected_revision=project.revision, force=force, timeout=options.LONG
+    )
+    typer.echo(f"Changed; the project is at revision {changed.revision}.")
+
+
+def show(
+    as_json: options.AsJson = False,
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Show the project and its settings."""
+    with project_of(target, token) as (_, project):
+        if as_json:
+            options.print_json(project.model_dump(mode="json"))
+            return
+        for line in _lines(project):
+            typer.echo(printable(line))
+
+
+def _lines(project: Project) -> Iterator[str]:
+    settings = project.settings
+    yield f"{project.display_name}  {project.project_id}  revision {project.revision}"
+    yield f"language: {settings.language or 'not set'}"
+    yield f"metadata policy: {settings.metadata_policy.value}"
+    for key in settings.metadata_keys:
+        yield f"metadata key {key.name}: {key.value_type.value}"
+    for custom_type in settings.custom_types:
+        tags = ", ".join(f"{tag.name}:{tag.value_type.value}" for tag in custom_type.tags)
+        yield f"custom type {custom_type.name}: {tags or 'no tags'}"
+    for name, value in settings.context.model_dump(mode="json", exclude_none=True).items():
+        yield f"context {name}: {value}"
+
+
+def set_language(
+    language: Annotated[str, typer.Argument(help="As PostgreSQL names it; '' for none.")],
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Set the language of text search in stores that have none of their own."""
+    with project_of(target, token) as (client, project):
+        change(client, project, language=language or None)
+
+
+def set_metadata_policy(
+    policy: Annotated[ricordo.models.MetadataPolicy, typer.Argument(help="What filters may name.")],
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Let filters name any metadata key, or declared ones only."""
+    with project_of(target, token) as (client, project):
+        change(client, project, metadata_policy=policy)
+
+
+def add_key(
+    name: Name,
+    value_type: ValueType,
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Declare a metadata key: its stored values must have the type already."""
+    with project_of(target, token) as (client, project):
+        keys = project.settings.metadata_keys
+        refuse_known(name, [key.name for key in keys], "metadata key", "retype")
+        change(client, project, metadata_keys=(*keys, MetadataKey(name=name, value_type=value_type)))
+
+
+def remove_key(
+    name: Name, target: options.Target = options.DEFAULT_TARGET, token: options.Token = None
+) -> None:
+    """Take a declaration away; the values stay."""
+    with project_of(target, token) as (client, project):
+        keys = project.settings.metadata_keys
+        refuse_unknown(name, [key.name for key in keys], "metadata key")
+        change(client, project, metadata_keys=tuple(key for key in keys if key.name != name))
+
+
+def retype_key(
+    name: Name,
+    value_type: ValueType,
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Give a metadata key another type, when no stored value has the old one."""
+    with project_of(target, token) as (client, project):
+        keys = project.settings.metadata_keys
+        refuse_unknown(name, [key.name for key in keys], "metadata key")
+        new = MetadataKey(name=name, value_type=value_type)
+        change(client, project, metadata_keys=tuple(new if key.name == name else key for key in keys))
+
+
+def add_type(
+    name: Name,
+    tags: Tags = None,
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Declare a type of custom memories. With the first, types that are not declared are refused."""
+    with project_of(target, token) as (client, project):
+        types = project.settings.custom_types
+        refuse_known(name, [each.name for each in types], "custom type", "edit")
+        change(client, project, custom_types=(*types, CustomType(name=name, tags=read_tags(tags))))
+
+
+def edit_type(
+    name: Name,
+    tags: Tags = None,
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Replace the tags of a type. Memories keep the tags they have until they are written again."""
+    with project_of(target, token) as (client, project):
+        types = project.settings.custom_types
+        refuse_unknown(name, [each.name for each in types], "custom type")
+        new = CustomType(name=name, tags=read_tags(tags))
+        change(client, project, custom_types=tuple(new if each.name == name else each for each in types))
+
+
+def remove_type(
+    name: Name,
+    force: Annotated[bool, typer.Option("--force", help="Although memories of it are left.")] = False,
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Take a type away. Its memories stay, but are no longer found by it."""
+    with project_of(target, token) as (client, project):
+        types = project.settings.custom_types
+        refuse_unknown(name, [each.name for each in types], "custom type")
+        left = tuple(each for each in types if each.name != name)
+        change(client, project, force=force, custom_types=left)
+
+
+def read_tags(given: list[str] | None) -> tuple[MetadataKey, ...]:
+    return tuple(_read_tag(text) for text in given or ())
+
+
+def _read_tag(text: str) -> MetadataKey:
+    name, _, value_type = text.rpartition(":")
+    try:
+        return MetadataKey(name=name, value_type=MetadataType(value_type))
+    except ValueError as error:
+        choices = ", ".join(MetadataType)
+        raise Refusal(f"--tag {text!r} is not NAME:TYPE with a type of {choices}", status=MISUSE) from error
+
+
+def refuse_known(name: str, names: list[str], what: str, instead: str) -> None:
+    if name in names:
+        raise Refusal(f"the {what} {name!r} is declared already: `{instead}` changes it", status=MISUSE)
+
+
+def refuse_unknown(name: str, names: list[str], what: str) -> None:
+    if name not in names:
+        raise Refusal(f"there is no {what} {name!r}; there is: {', '.join(names) or 'none'}", status=MISUSE)

@@ -1,0 +1,118 @@
+import json
+
+import pytest
+
+from ricordo import Client
+from ricordo.models import MetadataPolicy, NewMemory, ProjectChanges, Scope
+from tests.cli.conftest import Invoke
+
+pytestmark = pytest.mark.xdist_group("up")
+
+
+def ok(ricordo: Invoke, *arguments: str) -> str:
+    result = ricordo("project", *arguments)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def refused(ricordo: Invoke, *arguments: str) -> tuple[int, str]:
+    result = ricordo("project", *arguments)
+    return result.exit_code, result.stderr
+
+
+def test_show_tells_what_is_declared(ricordo: Invoke) -> None:
+    ok(ricordo, "set-language", "german")
+    ok(ricordo, "set-metadata-policy", "declared")
+    ok(ricordo, "metadata-key", "add", "billing.plan", "string")
+    ok(ricordo, "custom-type", "add", "ticket", "--tag", "priority:number", "--tag", "team.name:string")
+    ok(ricordo, "custom-type", "add", "plain")
+    name, *lines = ok(ricordo, "show").splitlines()
+    assert name.startswith("test  ")
+    assert name.endswith("revision 6")
+    assert lines == [
+        "language: german",
+        "metadata policy: declared",
+        "metadata key billing.plan: string",
+        "custom type ticket: priority:number, team.name:string",
+        "custom type plain: no tags",
+    ]
+
+
+def test_show_as_json(ricordo: Invoke, client: Client) -> None:
+    client.project.update(ProjectChanges(context={"top_k": 3, "format": "claude"}))
+    shown = json.loads(ok(ricordo, "show", "--json"))
+    assert shown["project_id"] == client.project.get().project_id
+    assert shown["settings"]["context"] == {"max_tokens": None, "format": "claude", "top_k": 3}
+    assert "context top_k: 3" in ok(ricordo, "show")
+
+
+def test_a_language_is_set_and_cleared(ricordo: Invoke, client: Client) -> None:
+    assert ok(ricordo, "set-language", "german") == "Changed; the project is at revision 2.\n"
+    assert client.project.get().language == "german"
+    ok(ricordo, "set-language", "")
+    assert client.project.get().language is None
+    status, told = refused(ricordo, "set-language", "klingon")
+    assert (status, "INVALID_FIELD" in told) == (1, True)
+
+
+def test_a_policy_is_set(ricordo: Invoke, client: Client) -> None:
+    ok(ricordo, "set-metadata-policy", "declared")
+    assert client.project.get().settings.metadata_policy is MetadataPolicy.DECLARED
+    assert refused(ricordo, "set-metadata-policy", "closed")[0] == 2
+
+
+def test_keys_are_added_retyped_and_removed(ricordo: Invoke, client: Client) -> None:
+    def keys() -> dict[str, str]:
+        return {key.name: key.value_type for key in client.project.get().settings.metadata_keys}
+
+    ok(ricordo, "metadata-key", "add", "plan", "string")
+    ok(ricordo, "metadata-key", "add", "seats", "number")
+    ok(ricordo, "metadata-key", "retype", "plan", "bool")
+    assert keys() == {"plan": "bool", "seats": "number"}
+    ok(ricordo, "metadata-key", "remove", "plan")
+    assert keys() == {"seats": "number"}
+
+
+def test_a_key_whose_values_have_another_type_is_not_declared(ricordo: Invoke, client: Client) -> None:
+    client.memories.create(NewMemory(content="x", metadata={"plan": 1}, scope=Scope(user_id="ada")))
+    status, told = refused(ricordo, "metadata-key", "add", "plan", "string")
+    assert status == 1
+    assert told.startswith("ricordo: METADATA_TYPE_CONFLICT: 1 rows of the store 'default'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["metadata-key", "add", "plan", "string"],
+            "the metadata key 'plan' is declared already: `retype` changes it",
+        ),
+        (["metadata-key", "remove", "seats"], "there is no metadata key 'seats'; there is: plan"),
+        (["metadata-key", "retype", "seats", "bool"], "there is no metadata key 'seats'; there is: plan"),
+        (["metadata-key", "add", "x", "colour"], "Invalid value"),
+        (["custom-type", "edit", "ticket"], "there is no custom type 'ticket'; there is: none"),
+        (["custom-type", "remove", "ticket"], "there is no custom type 'ticket'; there is: none"),
+        (["custom-type", "add", "ticket", "--tag", "priority"], "--tag 'priority' is not NAME:TYPE"),
+        (["custom-type", "add", "ticket", "--tag", "a:colour"], "--tag 'a:colour' is not NAME:TYPE"),
+    ],
+)
+def test_what_makes_no_sense_is_status_2(ricordo: Invoke, arguments: list[str], told: str) -> None:
+    ok(ricordo, "metadata-key", "add", "plan", "string")
+    status, message = refused(ricordo, *arguments)
+    assert (status, told in message) == (2, True), message
+
+
+def test_types_are_edited_and_removed_by_force_when_they_have_memories(
+    ricordo: Invoke, client: Client
+) -> None:
+    ok(ricordo, "custom-type", "add", "ticket", "--tag", "priority:number")
+    client.memories.create(
+        NewMemory(kind="custom", custom_type="ticket", content="it broke", metadata={"priority": 1})
+    )
+    ok(ricordo, "custom-type", "edit", "ticket", "--tag", "priority:number", "--tag", "colour:string")
+    [ticket] = client.project.get().settings.custom_types
+    assert [tag.name for tag in ticket.tags] == ["priority", "colour"]
+    status, told = refused(ricordo, "custom-type", "remove", "ticket")
+    assert (status, "CUSTOM_TYPE_NOT_EMPTY" in told) == (1, True)
+    ok(ricordo, "custom-type", "remove", "ticket", "--force")
+    assert client.project.get().settings.custom_types == ()
