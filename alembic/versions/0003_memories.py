@@ -103,7 +103,8 @@ def upgrade() -> None:
     for table in ("memory", "memory_embedding"):
         op.execute(f"SELECT ricordo.partition_table('{table}', {count})")
     vector_of_own = f"{OWN} AND {OF_MEMORY.format(table='memory_embedding', own=f' AND memory.{OWN}')}"
-    revision_of_readable = OF_MEMORY.format(table="memory_revision", own="")
+    # What was private stays so after the memory was published: each revision is read by its own visibility too.
+    revision_of_readable = f"({READABLE}) AND {OF_MEMORY.format(table='memory_revision', own='')}"
     revision_of_own = OF_MEMORY.format(table="memory_revision", own=f" AND memory.{OWN}")
     for table, readable, own in (
         ("memory", READABLE, OWN),

@@ -145,20 +145,35 @@ def _readers(owner: str | None, visibility: str) -> frozenset[str | None]:
     return _users(EVERYONE) if visibility == "PROJECT" else _users(owner)
 
 
-def _memories(table: str = "memory") -> Iterator[Item]:
+def _memory_values(memory_id: str, owner: str | None, visibility: str, words: str) -> dict[str, Any]:
+    return {
+        "memory_id": memory_id,
+        "kind": "SEMANTIC",
+        "content": words,
+        "scope_key": memory_id,
+        "user_id": owner,
+        "visibility": visibility,
+        "language": "english",
+    }
+
+
+def _memories() -> Iterator[Item]:
     for memory_id, (owner, visibility, words) in MEMORIES.items():
-        values: dict[str, Any] = {
-            "memory_id": memory_id,
-            "kind": "SEMANTIC",
-            "content": words,
-            "scope_key": memory_id,
-            "user_id": owner,
-            "visibility": visibility,
-            "language": "english",
+        values = _memory_values(memory_id, owner, visibility, words)
+        yield Item("memory", values, _readers(owner, visibility), _users(owner), words)
+
+
+def _revisions() -> Iterator[Item]:
+    """Each memory as it is, one from before it was published, and one from before it was taken back."""
+    rows = [(memory_id, 2, visibility) for memory_id, (_, visibility, _) in MEMORIES.items()]
+    for memory_id, revision, visibility in [*rows, ("bob-shared", 1, "PRIVATE"), ("bob", 1, "PROJECT")]:
+        owner, now, words = MEMORIES[memory_id]
+        values = _memory_values(memory_id, owner, visibility, words) | {
+            "revision": revision,
+            "action": "UPDATED",
         }
-        if table == "memory_revision":
-            values |= {"revision": 1, "action": "CREATED"}
-        yield Item(table, values, _readers(owner, visibility), _users(owner), words)
+        readers = _readers(owner, "PROJECT" if visibility == now == "PROJECT" else "PRIVATE")
+        yield Item("memory_revision", values, readers, _users(owner), words)
 
 
 def _memory_vectors() -> Iterator[Item]:
@@ -236,7 +251,7 @@ STORE_ITEMS = {
     "turn_embedding": _turn_vectors,
     "memory": _memories,
     "memory_embedding": _memory_vectors,
-    "memory_revision": lambda: _memories("memory_revision"),
+    "memory_revision": _revisions,
 }
 
 

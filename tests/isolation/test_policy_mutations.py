@@ -42,8 +42,6 @@ WITHOUT_SETTING = ("shared", "parent")
 EQUIVALENT = {
     # The clause is not about the row, so USING has refused before.
     "store.app_update WITH CHECK: any user -> true",
-    # A service reads every memory of its store, so each revision has one that it reads.
-    "memory_revision.app_select USING: any user -> false",
 }
 
 

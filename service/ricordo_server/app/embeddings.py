@@ -67,15 +67,31 @@ async def complete_vectors(
     if not vectors:
         return memory
     complete = marked(memory, services.database.embedding_model, vectors)
+    try:
+        stored = await _store_vectors(services, call, store_id, complete, vectors, answer)
+    except DomainError as error:  # the memory itself is committed: its call has succeeded
+        log.warning("stored without vectors", extra={"cause": error.reason, "texts": 1})
+        return memory
+    return complete if stored else memory
+
+
+async def _store_vectors(
+    services: Services,
+    call: Call,
+    store_id: str,
+    complete: Memory,
+    vectors: Sequence[Vector],
+    answer: Callable[[Memory], object],
+) -> bool:
     async with in_store(services.database, call, store_id) as connection:
-        if not await vectors_db.lock_memory_at_revision(connection, memory.memory_id, memory.revision):
-            return memory
-        await vectors_db.drop_memory_vectors(connection, memory.memory_id)
+        if not await vectors_db.lock_memory_at_revision(connection, complete.memory_id, complete.revision):
+            return False
+        await vectors_db.drop_memory_vectors(connection, complete.memory_id)
         await vectors_db.store_memory_vectors(connection, [(complete, vectors)])
         if call.once:
             kept = call.once.encode(answer(complete))
             await idempotency.keep_answer(connection, call.principal, call.once, kept)
-    return complete
+        return True
 
 
 async def embed_query(services: Services, call: Call, query: str) -> Vector:

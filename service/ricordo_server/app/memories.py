@@ -13,6 +13,7 @@ from ricordo_server.app.declarations import (
     declare_draft,
     declare_drafts,
 )
+from ricordo_server.app.memory_rules import check_details, check_written
 from ricordo_server.app.permissions import (
     check_may_publish,
     check_may_read_as,
@@ -24,14 +25,13 @@ from ricordo_server.app.revisions import check_revision
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import embeddings as vectors_db
+from ricordo_server.db import idempotency
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db import revisions as revisions_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.call import Call
-from ricordo_server.domain.errors import DomainError, Reason, invalid_field, over_limit
-from ricordo_server.domain.limits import MAX_CONTENT_BYTES
+from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.memory import (
-    DETAILS_OF_KIND,
     EMBEDDED_FIELDS,
     Memory,
     MemoryChanges,
@@ -103,7 +103,10 @@ async def batch_create_memories(
             (draft, own[number]) for number, draft in enumerate(declared) if isinstance(draft, MemoryDraft)
         ]
         inserted = iter(await _insert(connection, drafts))
-        outcomes = [next(inserted) if isinstance(item, MemoryDraft) else item for item in declared]
+        outcomes = [
+            _of_item(next(inserted), number) if isinstance(item, MemoryDraft) else item
+            for number, item in enumerate(declared)
+        ]
         if atomic:
             _raise_first(outcomes)
         return outcomes
@@ -134,6 +137,13 @@ def _checked(call: Call, draft: MemoryDraft | DomainError, number: int) -> Memor
         except DomainError as error:
             return error
     return draft
+
+
+def _of_item(outcome: Memory | DomainError, number: int) -> Memory | DomainError:
+    """The field of an error is the item's."""
+    if isinstance(outcome, DomainError):
+        return replace(outcome, field=outcome.field.replace("memory", f"memories[{number}]", 1))
+    return outcome
 
 
 def _raise_first(items: Sequence[object]) -> None:
@@ -199,9 +209,10 @@ async def put_memory(
         )
         if written is None:
             return PutMemoryResult(await _unchanged(connection, draft, expected_revision), created=False)
-        if append:
-            _check_appended(written)
         created = written.revision == 1
+        if created and expected_revision:
+            check_revision(0, expected_revision, "memory")
+        check_written(call.principal, written)
         action = RevisionAction.CREATED if created else RevisionAction.UPDATED
         await revisions_db.write_revisions(connection, [written.memory_id], action)
         await vectors_db.drop_memory_vectors(connection, written.memory_id)
@@ -210,12 +221,6 @@ async def put_memory(
     written = await write_store(services.database, call, store_id, work)
     answer = partial(PutMemoryResult, created=written.created)
     return answer(await embeddings.complete_vectors(services, call, store_id, written.memory, answer))
-
-
-def _check_appended(written: Memory) -> None:
-    size = len(written.content.encode())
-    if size > MAX_CONTENT_BYTES:
-        raise over_limit("memory.content", "bytes after appending", MAX_CONTENT_BYTES, size)
 
 
 async def _unchanged(connection: TenantConnection, draft: MemoryDraft, expected: int | None) -> Memory:
@@ -248,11 +253,14 @@ async def update_memory(
         check_may_publish(call.principal, "memory.visibility")
 
     async def work(connection: TenantConnection) -> Memory:
-        await _check_details(connection, memory_id, changes.get("details"))
+        if "details" in changes:
+            current = await memories_db.get_memories(connection, [memory_id])
+            check_details(current.get(memory_id), changes["details"])
         declared = await declare_changes(connection, memory_id, changes)
         written = await memories_db.update_memory(connection, memory_id, declared, expected_revision)
         if written is None:
             raise await _why_untouched(connection, memory_id, expected_revision)
+        check_written(call.principal, written)
         await revisions_db.write_revisions(connection, [memory_id], RevisionAction.UPDATED)
         if EMBEDDED_FIELDS.intersection(changes):
             await vectors_db.drop_memory_vectors(connection, memory_id)
@@ -265,16 +273,11 @@ async def update_memory(
     return await embeddings.complete_vectors(services, call, store_id, written, lambda memory: memory)
 
 
-async def _check_details(connection: TenantConnection, memory_id: str, details: object) -> None:
-    if details is None:
-        return
-    current = (await memories_db.get_memories(connection, [memory_id])).get(memory_id)
-    if current and not isinstance(details, DETAILS_OF_KIND.get(current.kind, type(None))):
-        raise invalid_field("memory.details", f"these details do not belong to a {current.kind} memory")
-
-
-async def _why_untouched(connection: TenantConnection, memory_id: str, expected: int | None) -> DomainError:
-    current = (await memories_db.get_memories(connection, [memory_id])).get(memory_id)
+async def _why_untouched(
+    connection: TenantConnection, memory_id: str, expected: int | None, *, include_deleted: bool = False
+) -> DomainError:
+    found = await memories_db.get_memories(connection, [memory_id], include_deleted=include_deleted)
+    current = found.get(memory_id)
     if current is None:
         return not_found(memory_id)
     check_revision(current.revision, expected, "memory")
@@ -309,8 +312,10 @@ async def delete_memory(
         else:
             done = await memories_db.delete_memory(connection, memory_id, expected_revision)
         if not done:
-            raise await _why_untouched(connection, memory_id, expected_revision)
-        if not purge:
+            raise await _why_untouched(connection, memory_id, expected_revision, include_deleted=purge)
+        if purge:
+            await idempotency.forget_answers(connection, memory_id)
+        else:
             await revisions_db.write_revisions(connection, [memory_id], RevisionAction.DELETED)
             await vectors_db.drop_memory_vectors(connection, memory_id)
 

@@ -122,7 +122,9 @@ async def search(
         item_ids = [fused.item_id for fused in ranked]
         items = await read(connection, item_ids) if item_ids else {}
         vectors = (
-            await get_vectors(connection, searched, item_ids, prepared.vector) if include_embedding else {}
+            await get_vectors(connection, searched, item_ids, prepared.vector)
+            if include_embedding and item_ids
+            else {}
         )
     hits = [
         Hit(

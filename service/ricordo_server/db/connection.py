@@ -1,14 +1,16 @@
 """The pool and the only door to a tenant's rows: `tenant_transaction`."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from uuid import UUID
 
+import psycopg
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy import Dialect
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.sql.cache_key import HasCacheKey
@@ -25,6 +27,8 @@ from ricordo_server.domain.store import DEFAULT_STORE, STORE_ID, store_not_found
 
 Row = dict[str, Any]
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+
+Entered = TypeVar("Entered", bound="ProjectConnection")
 
 DIALECT: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 # The setting `ricordo.project_id` of a transaction that belongs to no project.
@@ -154,13 +158,9 @@ async def tenant_transaction(
         DomainError: STORE_NOT_FOUND, also for a store the principal may not see; or what `db.errors` makes of a
             failure of the database.
     """
-    with translated_errors():
-        async with database.pool.connection(timeout=timeout) as connection:
-            async with connection.pipeline():
-                await _enter_project(connection, principal, timeout)
-                project = ProjectConnection(connection, principal.project_id or NO_PROJECT)
-                tenant = await enter_store(project, database.embedding_model, store_name)
-            yield tenant
+    enter = partial(enter_store, model=database.embedding_model, store_name=store_name)
+    async with _transaction(database.pool, principal, timeout, enter) as tenant:
+        yield tenant
 
 
 async def enter_store(project: ProjectConnection, model: EmbeddingModel, store_name: str) -> TenantConnection:
@@ -192,11 +192,54 @@ async def project_transaction(
     pool: Pool, principal: Principal, *, timeout: float
 ) -> AsyncIterator[ProjectConnection]:
     """One transaction inside the principal's project, outside any store: a store's table is an error there."""
+    async with _transaction(pool, principal, timeout, _stay) as project:
+        yield project
+
+
+async def _stay(project: ProjectConnection) -> ProjectConnection:
+    return project
+
+
+@asynccontextmanager
+async def _transaction(
+    pool: Pool, principal: Principal, timeout: float, enter: Callable[[ProjectConnection], Awaitable[Entered]]
+) -> AsyncIterator[Entered]:
+    """The settings and `enter` travel in one pipeline.
+
+    A connection may have died in the pool (the database was restarted): nothing has run on it yet, so the pool is
+    swept and the entry tried once more.
+    """
     with translated_errors():
-        async with pool.connection(timeout=timeout) as connection:
-            async with connection.pipeline():
-                await _enter_project(connection, principal, timeout)
-            yield ProjectConnection(connection, principal.project_id or NO_PROJECT)
+        async with AsyncExitStack() as stack:
+            try:
+                entered = await _begin(stack, pool, principal, timeout, enter)
+            except psycopg.OperationalError as error:
+                if isinstance(error, PoolTimeout) or not _is_lost(error):
+                    raise
+                await pool.check()
+                entered = await _begin(stack, pool, principal, timeout, enter)
+            yield entered
+
+
+async def _begin(
+    stack: AsyncExitStack,
+    pool: Pool,
+    principal: Principal,
+    timeout: float,
+    enter: Callable[[ProjectConnection], Awaitable[Entered]],
+) -> Entered:
+    async with AsyncExitStack() as attempt:
+        connection = await attempt.enter_async_context(pool.connection(timeout=timeout))
+        async with connection.pipeline():
+            await _enter_project(connection, principal, timeout)
+            entered = await enter(ProjectConnection(connection, principal.project_id or NO_PROJECT))
+        stack.push_async_exit(attempt.pop_all())
+        return entered
+
+
+def _is_lost(error: psycopg.OperationalError) -> bool:
+    """No SQLSTATE at all, or that of a server that ended the connection."""
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
 
 
 async def _enter_project(connection: AsyncConnection[DictRow], principal: Principal, timeout: float) -> None:

@@ -16,6 +16,12 @@ REASON_BY_STATE: dict[str, tuple[Reason, str]] = {
     "40P01": (Reason.WRITE_CONFLICT, "concurrent writers collided: try again"),
     # The row that a new one belongs to went away meanwhile, as a deleted store: the next attempt sees it gone.
     "23503": (Reason.WRITE_CONFLICT, "what this belongs to was deleted meanwhile: look whether it is there"),
+    "23505": (
+        Reason.ID_TAKEN,
+        "the id is in use in this store, maybe by a deleted row: choose another, or none",
+    ),
+    "22021": (Reason.INVALID_FIELD, "a text holds a character that PostgreSQL cannot store: remove it"),
+    "54000": (Reason.LIMIT_EXCEEDED, "a text has more distinct words than can be indexed: send less"),
     "42501": (Reason.PERMISSION_DENIED, "the credential may not do this"),
     "2201B": (Reason.INVALID_FILTER, "the regular expression is not valid in PostgreSQL: correct it"),
     "57P01": (Reason.DATABASE_UNAVAILABLE, UNAVAILABLE),

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from sqlalchemy import and_, bindparam, func, select, update
+from sqlalchemy import and_, bindparam, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from ricordo_server.db.connection import ProjectConnection
@@ -56,3 +56,12 @@ async def claim_request(
 
 async def keep_answer(connection: ProjectConnection, principal: Principal, once: Once, answer: bytes) -> None:
     await connection.execute(KEEP, {**_key(connection, principal, once), "kept_answer": answer})
+
+
+async def forget_answers(connection: ProjectConnection, item_id: str) -> None:
+    """Empties the kept answers that hold an item: what is purged is not to be had again by a repeat."""
+    holds = literal(f"%{item_id}%".encode(), idempotency.c.answer.type)
+    statement = update(idempotency).where(
+        idempotency.c.project_id == connection.project_id, idempotency.c.answer.op("LIKE")(holds)
+    )
+    await connection.execute(statement.values(answer=b""))

@@ -17,6 +17,7 @@ from sqlalchemy import (
     func,
     literal,
     not_,
+    or_,
     select,
     true,
 )
@@ -80,12 +81,17 @@ async def insert_memories(
     """Inserts each (id, draft); None where the id or the key is taken."""
     parameters = [_draft_parameters(connection, memory_id, draft) for memory_id, draft in drafts]
     # In one order for all writers, so that two of them never wait for each other.
-    order = sorted(range(len(drafts)), key=lambda number: str(drafts[number][1].key))
+    order = sorted(range(len(drafts)), key=lambda number: _place(*drafts[number]))
     if any(draft.key is not None for _, draft in drafts):
         await connection.execute_many(RELEASE_EXPIRED_KEY, [parameters[number] for number in order])
     rows = await connection.execute_many(INSERT, [parameters[number] for number in order])
     by_number = dict(zip(order, rows, strict=True))
     return [_as_stored(connection, by_number[number]) for number in range(len(drafts))]
+
+
+def _place(memory_id: str, draft: MemoryDraft) -> tuple[str, ...]:
+    """The order of the unique key's own columns, then of the id."""
+    return (str(draft.key), draft.kind, draft.custom_type, draft.scope.key, memory_id)
 
 
 def _as_stored(
@@ -144,7 +150,7 @@ def _appended(lines: ColumnElement[str]) -> ColumnElement[str]:
 def _has_lines(lines: ColumnElement[str]) -> ColumnElement[bool]:
     """Whether the content has these whole lines already; no lines are always there."""
     wrapped = literal("\n").concat(func.rtrim(lines, "\n")).concat("\n")
-    return func.strpos(literal("\n").concat(memory.c.content).concat("\n"), wrapped) > 0
+    return or_(lines == "", func.strpos(literal("\n").concat(memory.c.content).concat("\n"), wrapped) > 0)
 
 
 async def update_memory(

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import bindparam, func, insert, select
+from sqlalchemy import ColumnElement, and_, bindparam, exists, func, insert, select
 
-from ricordo_server.db.conditions import in_tenant
+from ricordo_server.db.conditions import in_tenant, is_unexpired
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.memory_rows import revision_from
 from ricordo_server.db.paging import OrderKey, bytes_of, fetch_page
@@ -39,13 +39,19 @@ async def write_revisions(
     await connection.execute(COPY, {**connection.key, "memory_ids": list(memory_ids), "action": action})
 
 
+def _of_memory(connection: TenantConnection, memory_id: str) -> ColumnElement[bool]:
+    """The revisions of a memory that is not expired; it may be deleted."""
+    unexpired = exists(
+        select(1).where(in_tenant(memory, connection), memory.c.memory_id == memory_id, is_unexpired(memory))
+    )
+    return and_(in_tenant(memory_revision, connection), memory_revision.c.memory_id == memory_id, unexpired)
+
+
 async def list_revisions(
     connection: TenantConnection, memory_id: str, page: PageRequest
 ) -> Page[MemoryRevision]:
     """Newest first."""
-    statement = select(*READ).where(
-        in_tenant(memory_revision, connection), memory_revision.c.memory_id == memory_id
-    )
+    statement = select(*READ).where(_of_memory(connection, memory_id))
     newest = OrderKey(memory_revision.c.revision, int, descending=True)
     return await fetch_page(
         connection, statement, [newest], page, lambda row: revision_from(row, connection), weight=WEIGHT
@@ -53,10 +59,6 @@ async def list_revisions(
 
 
 async def get_revision(connection: TenantConnection, memory_id: str, revision: int) -> MemoryRevision | None:
-    statement = select(*READ).where(
-        in_tenant(memory_revision, connection),
-        memory_revision.c.memory_id == memory_id,
-        memory_revision.c.revision == revision,
-    )
+    statement = select(*READ).where(_of_memory(connection, memory_id), memory_revision.c.revision == revision)
     row = await connection.fetch_one(statement)
     return revision_from(row, connection) if row else None

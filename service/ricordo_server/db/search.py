@@ -81,7 +81,10 @@ async def search_by_vector(
     match, the exact answer stands instead: never short silently.
     """
     await connection.execute(load_sql("force_custom_plans"))
-    if await _count_matches(connection, searched) <= EXACT_THRESHOLD:
+    matches = await _count_matches(connection, searched)
+    if matches == 0:
+        return VectorLeg((), exact=True)
+    if matches <= EXACT_THRESHOLD:
         return VectorLeg(await _exact(connection, searched, vector, limit), exact=True)
     found = await _approximate(connection, searched, vector, limit)
     if len(found) < limit:

@@ -4,4 +4,5 @@ SELECT
   set_config('ricordo.store_id', '', true),
   set_config('ricordo.any_user', %(any_user)s, true),
   set_config('ricordo.user_ids', %(user_ids)s::text[]::text, true),
+  set_config('TimeZone', 'UTC', true), -- elsewhere a time near year 1 or 9999 is one Python cannot hold
   set_config('statement_timeout', %(statement_timeout)s, true)
