@@ -74,7 +74,7 @@ async def test_the_root_is_the_parent_s_among_the_same_user_s_sessions(sessions)
     ("given", "field"),
     [
         (scope_pb2.Scope(session_id="s1"), "scope"),
-        (scope_pb2.Scope(user_id=" ", session_id="s1"), "scope"),
+        (scope_pb2.Scope(user_id="", session_id="s1"), "scope"),
         (scope_pb2.Scope(user_id="ann"), "scope.session_id"),
         (scope_pb2.Scope(labels={"team": "blue"}), "scope.session_id"),
     ],

@@ -153,9 +153,25 @@ async def test_an_answer_of_the_wrong_length_fails_its_callers_and_not_the_next(
             return [] if "short" in texts else [[1.0] for _ in texts]
 
     embedder = BatchingEmbedder(Short())
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(EmbeddingError, match="ValueError"):
         await embedder.embed(["short"], DOCUMENT)
     assert await embedder.embed(["1"], DOCUMENT) == [[1.0]]
+
+
+@pytest.mark.parametrize("fault", [ValueError("x"), RuntimeError("x"), OSError("x"), TypeError("x")])
+async def test_any_fault_of_the_model_is_an_embedding_error(
+    inner: GatedEmbedder, fault: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Callers catch that one alone, and store the row without vectors."""
+
+    class Faulty(GatedEmbedder):
+        async def embed(self, texts: Sequence[str], kind: EmbeddingKind) -> list[Vector | None]:
+            raise fault
+
+    with pytest.raises(EmbeddingError, match=type(fault).__name__) as caught:
+        await BatchingEmbedder(Faulty()).embed(["a"], DOCUMENT)
+    assert not caught.value.retryable
+    assert "model gated failed" in caplog.text
 
 
 async def test_after_a_failed_batch_the_rest_of_the_call_is_not_run(inner: GatedEmbedder) -> None:

@@ -166,6 +166,7 @@ async def test_a_wrong_dimension_is_a_mistake_of_the_set_up(fake: FakeOpenAI, ma
         {"data": [{"index": 1, "embedding": [1.0] * 8}]},
         {"data": [{"index": 0, "embedding": None}]},
         {"data": [{"index": 0, "embedding": ["x"] * 8}]},
+        {"data": [{"index": None, "embedding": [1.0] * 8}, {"index": 0, "embedding": [1.0] * 8}]},
         {"unlike": "anything"},
         ["not", "an", "object"],
     ],
@@ -175,6 +176,13 @@ async def test_a_reply_that_makes_no_sense_is_an_error_of_ours(
 ) -> None:
     fake.script = [(200, body)]
     assert not (await fail(make().embed(["a"], DOCUMENT))).retryable
+
+
+async def test_a_body_that_ends_in_the_middle_is_a_passing_trouble(fake: FakeOpenAI, make: Make) -> None:
+    fake.truncate = True
+    error = await fail(make().embed(["a"], DOCUMENT))
+    assert error.retryable
+    assert "no JSON" in str(error)
 
 
 def test_a_short_text_is_its_own_chunk(make: Make) -> None:

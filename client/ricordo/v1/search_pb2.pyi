@@ -219,7 +219,9 @@ class SearchReport(_message.Message):
     degraded_reason: _builtins.str
     """Why it differs from the requested mode; empty when it does not."""
     exact: _builtins.bool
-    """Whether the semantic leg compared every row (true) or used the HNSW index (false)."""
+    """Whether the semantic leg compared every row (true) or used the HNSW index (false).
+    Of the semantic leg only: always true where it did not run, as in TEXT mode.
+    """
     def __init__(
         self,
         *,

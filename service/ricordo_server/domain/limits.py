@@ -6,6 +6,9 @@ KIB = 1024
 MAX_REQUEST_BYTES = 8 * 1024 * KIB
 # Every default gRPC client refuses an answer over 4 MiB; a page or a search ends a mebibyte before.
 MAX_ANSWER_BYTES = 3 * 1024 * KIB
+MAX_CLIENT_BYTES = 4 * 1024 * KIB
+# One memory or turn as it is encoded: it must fit an answer, and three of them a page, whatever its parts add up to.
+MAX_ITEM_BYTES = 1024 * KIB
 
 # A long tool output or a document; beyond, a tsvector may pass PostgreSQL's own cap of 1 MiB.
 MAX_CONTENT_BYTES = 256 * KIB

@@ -1,12 +1,15 @@
 """Gathers concurrent calls into shared batches: while one runs, the next fills."""
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from ricordo_server.domain.ports import Embedder, EmbeddingError, EmbeddingKind, Vector
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +106,13 @@ class BatchingEmbedder:
         except asyncio.CancelledError:
             _fail(batch, EmbeddingError("the embedder was stopped", retryable=True))
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to the callers of this batch
+        except EmbeddingError as error:
             _fail(batch, error)
+            return
+        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to the callers of this batch
+            # A fault of the model or its library costs the vectors; as anything else it would cost the write too.
+            _log.exception("model %s failed", self.name)
+            _fail(batch, EmbeddingError(type(error).__name__, retryable=False))
             return
         for item, vector in answers:
             if not item.answer.done():

@@ -80,6 +80,8 @@ class OpenAIEmbedder:
                 return [None]
         except OpenAIError as error:
             raise _translate(error) from error
+        except ValueError as error:  # the SDK lets a body through that ends in the middle
+            raise EmbeddingError("the provider's reply is no JSON", retryable=True) from error
         middle = len(inputs) // 2
         return await self._embed_batch(inputs[:middle]) + await self._embed_batch(inputs[middle:])
 
@@ -95,9 +97,10 @@ class OpenAIEmbedder:
         try:
             found = {item.index: scale_to_unit(item.embedding) for item in reply.data}
             sizes = {len(item.embedding) for item in reply.data}
+            indexes = sorted(found)
         except (AttributeError, TypeError) as error:
             raise EmbeddingError("the provider's reply holds no embeddings", retryable=False) from error
-        if sorted(found) != list(range(expected)):
+        if indexes != list(range(expected)):
             raise EmbeddingError(f"asked for {expected} embeddings, got {len(found)}", retryable=False)
         if sizes != {self.dimension}:
             raise EmbeddingError(

@@ -5,11 +5,15 @@ import re
 from collections.abc import Sequence
 from uuid import UUID
 
+from google.protobuf.message import Message
+
 from ricordo_server.domain.errors import DomainError, Reason, invalid_field, over_limit
 from ricordo_server.domain.limits import (
     DEFAULT_PAGE_SIZE,
     MAX_BATCH_ITEMS,
     MAX_CONTENT_BYTES,
+    MAX_CUSTOM_TYPES,
+    MAX_ITEM_BYTES,
     MAX_NAME_BYTES,
     MAX_ORDER_KEYS,
     MAX_PAGE_SIZE,
@@ -51,10 +55,22 @@ def check_count(field: str, count: int, most: int) -> None:
         raise over_limit(field, "items", most, count)
 
 
+def check_encoded_size(field: str, message: Message) -> None:
+    size = message.ByteSize()
+    if size > MAX_ITEM_BYTES:
+        raise over_limit(field, "bytes", MAX_ITEM_BYTES, size)
+
+
 def check_pattern(field: str, value: str, pattern: re.Pattern[str]) -> str:
     if not pattern.fullmatch(value):
         raise invalid_field(field, f"{field} must match ^{pattern.pattern}$")
     return value
+
+
+def check_type_names(field: str, names: Sequence[str]) -> list[str]:
+    """As many custom types as a project can declare."""
+    check_count(field, len(names), MAX_CUSTOM_TYPES)
+    return [check_pattern(f"{field}[{number}]", name, TYPE_NAME) for number, name in enumerate(names)]
 
 
 def check_json(field: str, value: str) -> str:

@@ -98,6 +98,6 @@ def to_item_error(error: DomainError) -> item_error_pb2.ItemError:
     return item_error_pb2.ItemError(
         code=CODE_BY_REASON[error.reason].value[0],
         reason=error_reason_pb2.ErrorReason.Value(f"ERROR_REASON_{error.reason}"),
-        field=error.field,
-        message=error.message,
+        field=_shortened(error.field),
+        message=_shortened(error.message, MAX_MESSAGE_BYTES),
     )

@@ -209,7 +209,8 @@ class Deadline(Around):
 
     def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
         async def bounded(request: Any, context: Any) -> Any:
-            remaining = min(context.time_remaining() or self.longest, self.longest)
+            left = context.time_remaining()  # None without a deadline, 0.0 when it has passed
+            remaining = self.longest if left is None else min(left, self.longest)
             current_deadline.set(time.monotonic() + remaining)
             try:
                 async with asyncio.timeout(remaining):

@@ -102,7 +102,8 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
 
     async def PutMemory(self, request: pb.PutMemoryRequest, context: Any) -> pb.PutMemoryResponse:
         fields = put_fields(request.memory, request.update_mask.paths)
-        draft = decode_draft(request.memory, content_required="content" in fields and not request.append)
+        # Also when the mask leaves content out: the row may not be there yet, and would be made empty.
+        draft = decode_draft(request.memory, content_required=not request.append)
         if draft.key is None:
             raise invalid_field("memory.key", "PutMemory writes by key: give one, or use CreateMemory")
         return await answer_once(
@@ -139,18 +140,20 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
     async def SearchMemories(
         self, request: pb.SearchMemoriesRequest, context: Any
     ) -> pb.SearchMemoriesResponse:
+        options = decode_options(request.options)
         result = await search.search_memories(
             self._services,
             read_call(),
             request.store_id,
             decode_query(request),
-            decode_options(request.options),
+            options,
             include_embedding=request.include_embedding,
         )
         encode = partial(encode_hit, pb.MemoryHit, "memory", encode_memory, explain=request.options.explain)
-        hits = [encode(hit) for hit in result.hits]
-        omit_excess([hit.memory for hit in hits])
-        return pb.SearchMemoriesResponse(hits=hits, report=encode_report(result))
+        report = encode_report(result, options.mode)
+        answer = pb.SearchMemoriesResponse(hits=[encode(hit) for hit in result.hits], report=report)
+        omit_excess(answer, answer.hits)
+        return answer
 
     async def ListMemoryRevisions(
         self, request: pb.ListMemoryRevisionsRequest, context: Any
@@ -194,8 +197,9 @@ def encode_results(outcomes: list[Memory | DomainError]) -> pb.BatchCreateMemori
         else pb.MemoryResult(error=to_item_error(outcome))
         for outcome in outcomes
     ]
-    omit_excess([result.memory for result in results if result.HasField("memory")])
-    return pb.BatchCreateMemoriesResponse(results=results)
+    answer = pb.BatchCreateMemoriesResponse(results=results)
+    omit_excess(answer, answer.results)
+    return answer
 
 
 def encode_basic(memory: Memory) -> memory_pb2.Memory:

@@ -1,6 +1,6 @@
 """Lists and hits within the size of an answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
@@ -42,20 +42,50 @@ def encode_page(
     return messages, encode_page_token(request, principal, page.positions[len(messages) - 1])
 
 
-# What makes a memory or a turn large.
-CONTENT_FIELDS = ("content", "description", "metadata", "procedural", "custom", "tool_calls", "data_json")
+# What stays of a memory or a turn past the bound: which one it is, and what is small whatever the caller writes.
+KEPT_FIELDS = frozenset(
+    {
+        *("memory_id", "store_id", "kind", "custom_type", "key", "visibility", "source", "revision"),
+        *("turn_id", "turn_seq", "role", "is_error", "has_embedding", "embedding_model"),
+        *("create_time", "update_time", "event_time", "event_end_time", "expire_time", "delete_time"),
+    }
+)
 
 
-def omit_excess(messages: Sequence[Any], *, used: int = 0) -> None:
-    """Empties the content of what goes past 3 MiB: never fewer hits, but hits without content.
+def omit_excess(answer: Message, holders: Iterable[Any]) -> None:
+    """Brings an answer down to 3 MiB: never fewer hits or results, but ones without their content.
 
-    `used` is what else of the answer counts, in bytes.
+    `holders` are the messages inside the answer that hold a memory or a turn. What every one of them needs at least
+    is set aside first, so that the last ones fit too.
     """
-    size = used
-    for message in messages:
-        if size + message.ByteSize() > MAX_ANSWER_BYTES:
-            for name in CONTENT_FIELDS:
-                if name in message.DESCRIPTOR.fields_by_name:
-                    message.ClearField(name)
-            message.content_omitted = True
-        size += message.ByteSize()
+    size = answer.ByteSize()
+    if size <= MAX_ANSWER_BYTES:
+        return
+    pairs = [(holder, _emptied(holder)) for holder in holders]
+    size -= sum(holder.ByteSize() - emptied.ByteSize() for holder, emptied in pairs)
+    for holder, emptied in pairs:
+        content = holder.ByteSize() - emptied.ByteSize()
+        if size + content <= MAX_ANSWER_BYTES:
+            size += content
+        else:
+            holder.CopyFrom(emptied)
+
+
+def _emptied(holder: Any) -> Any:
+    """A copy with the least of its item; without the vector and the legs, which only hits have."""
+    copy = type(holder)()
+    copy.CopyFrom(holder)
+    for name in ("embedding", "legs"):
+        if name in copy.DESCRIPTOR.fields_by_name:
+            copy.ClearField(name)
+    for name in ("memory", "turn"):
+        if name in copy.DESCRIPTOR.fields_by_name and copy.HasField(name):
+            _empty(getattr(copy, name))
+    return copy
+
+
+def _empty(item: Any) -> None:
+    for field, _ in item.ListFields():
+        if field.name not in KEPT_FIELDS:
+            item.ClearField(field.name)
+    item.content_omitted = True

@@ -103,24 +103,27 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
         return pb.ListTurnsResponse(turns=messages, next_page_token=token)
 
     async def SearchTurns(self, request: pb.SearchTurnsRequest, context: Any) -> pb.SearchTurnsResponse:
+        options = decode_options(request.options)
         result = await search.search_turns(
             self._services,
             read_call(),
             request.store_id,
             decode_turn_query(request),
-            decode_options(request.options),
+            options,
             include_embedding=request.include_embedding,
         )
         encode = partial(encode_hit, pb.TurnHit, "turn", encode_turn, explain=request.options.explain)
-        hits = [encode(hit) for hit in result.hits]
-        omit_excess([hit.turn for hit in hits])
-        return pb.SearchTurnsResponse(hits=hits, report=encode_report(result))
+        report = encode_report(result, options.mode)
+        answer = pb.SearchTurnsResponse(hits=[encode(hit) for hit in result.hits], report=report)
+        omit_excess(answer, answer.hits)
+        return answer
 
 
 def encode_recorded(recorded: Sequence[RecordedTurn]) -> pb.BatchRecordTurnsResponse:
     results = [pb.RecordedTurn(turn=encode_turn(each.turn), created=each.created) for each in recorded]
-    omit_excess([result.turn for result in results])
-    return pb.BatchRecordTurnsResponse(results=results)
+    answer = pb.BatchRecordTurnsResponse(results=results)
+    omit_excess(answer, answer.results)
+    return answer
 
 
 def decode_session_query(request: pb.ListSessionsRequest) -> SessionQuery:

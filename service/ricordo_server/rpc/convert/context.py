@@ -25,7 +25,7 @@ from ricordo_server.domain.limits import (
 )
 from ricordo_server.domain.search import SearchMode
 from ricordo_server.domain.session import Turn
-from ricordo_server.rpc.checks import TYPE_NAME, check_pattern, check_range, check_text
+from ricordo_server.rpc.checks import check_range, check_text, check_type_names
 from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
 from ricordo_server.rpc.convert.filters import decode_filter
 from ricordo_server.rpc.convert.memories import encode_memory
@@ -80,10 +80,7 @@ def _decode_source(message: pb.ContextSourceSpec, field: str) -> SourceSpec:
         filter=decode_filter(message.filter, fields, f"{field}.filter")
         if message.HasField("filter")
         else None,
-        custom_types=[
-            check_pattern(f"{field}.custom_types[{number}]", name, TYPE_NAME)
-            for number, name in enumerate(message.custom_types)
-        ],
+        custom_types=check_type_names(f"{field}.custom_types", message.custom_types),
     )
 
 

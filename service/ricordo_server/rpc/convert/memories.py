@@ -35,6 +35,7 @@ from ricordo_server.rpc.checks import (
     MEMORY_ID,
     TYPE_NAME,
     check_count,
+    check_encoded_size,
     check_pattern,
     check_text,
     check_texts,
@@ -62,15 +63,16 @@ def decode_kinds(numbers: Sequence[int]) -> list[MemoryKind]:
 
 def decode_draft(message: Message, field: str = "memory", *, content_required: bool = True) -> MemoryDraft:
     """What a caller may say; output fields are ignored."""
+    check_encoded_size(field, message)
     kind = decode_kind(message.kind, f"{field}.kind")
     if kind is None:
         raise invalid_field(f"{field}.kind", "kind is required: say what is remembered, for example SEMANTIC")
     details = decode_details(message, kind, f"{field}.details")
-    if content_required and kind is not MemoryKind.DOCUMENT and not _has_steps(details):
-        check_text(f"{field}.content", message.content, limit=MAX_CONTENT_BYTES, required=True)
+    if content_required:
+        _require_content(message, kind, details, field)
     return MemoryDraft(
         kind=kind,
-        custom_type=_decode_custom_type(message.custom_type, kind, f"{field}.custom_type"),
+        custom_type=decode_custom_type(message.custom_type, kind, f"{field}.custom_type"),
         key=decode_key(kind, message.key, details, f"{field}.key"),
         memory_id=_decode_id(message.memory_id, f"{field}.memory_id"),
         scope=decode_scope(message.scope, f"{field}.scope"),
@@ -86,6 +88,12 @@ DEFAULT_VISIBILITY = dict.fromkeys(MemoryKind, Visibility.PRIVATE) | {
 }
 
 
+def _require_content(message: Message, kind: MemoryKind | None, details: Details | None, field: str) -> None:
+    """A document may be empty, and steps say what content would."""
+    if kind is not MemoryKind.DOCUMENT and not _has_steps(details):
+        check_text(f"{field}.content", message.content, limit=MAX_CONTENT_BYTES, required=True)
+
+
 def _has_steps(details: Details | None) -> bool:
     return isinstance(details, ProceduralDetails) and bool(details.steps)
 
@@ -96,6 +104,7 @@ def decode_changes(message: Message, paths: Sequence[str], field: str = "memory"
     Raises:
         DomainError: INVALID_FIELD naming the accepted paths.
     """
+    check_encoded_size(field, message)
     values = _decode_plain_fields(message, field)
     masked = decode_mask(paths)
     if not masked:
@@ -104,6 +113,10 @@ def decode_changes(message: Message, paths: Sequence[str], field: str = "memory"
         values["details"] = decode_details(message, None, f"{field}.details")
     if "visibility" in masked:
         values["visibility"] = decode_visibility(message.visibility, f"{field}.visibility") or _missing(field)
+    if "content" in masked:
+        # The row's kind is not known here: who empties a document says so, by giving its kind.
+        kind = decode_kind(message.kind, f"{field}.kind")
+        _require_content(message, kind, values.get("details"), field)
     return {name: values[name] for name in masked}
 
 
@@ -186,7 +199,7 @@ def _decode_id(value: str, field: str) -> str | None:
     return check_pattern(field, value, MEMORY_ID) if value else None
 
 
-def _decode_custom_type(value: str, kind: MemoryKind, field: str) -> str:
+def decode_custom_type(value: str, kind: MemoryKind, field: str) -> str:
     if kind is MemoryKind.CUSTOM:
         return check_pattern(field, value, TYPE_NAME)
     if value:

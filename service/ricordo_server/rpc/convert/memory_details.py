@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ricordo.v1 import memory_pb2
-from ricordo_server.domain.errors import invalid_field
+from ricordo_server.domain.errors import invalid_field, over_limit
 from ricordo_server.domain.limits import MAX_CONTENT_BYTES, MAX_DESCRIPTION_BYTES, MAX_LIST_ITEMS, MAX_TAGS
 from ricordo_server.domain.memory import (
     DETAILS_OF_KIND,
@@ -61,7 +61,17 @@ def _procedural(message: memory_pb2.ProceduralDetails, field: str) -> Procedural
         source_path=text("source_path"),
     )
     check_text(f"{field}.steps", "\n".join(details.steps), limit=MAX_CONTENT_BYTES)
+    _check_sum(field, details)
     return details
+
+
+def _check_sum(field: str, details: ProceduralDetails) -> None:
+    """Four lists of 256 x 8 KiB would be more than an answer holds."""
+    values: list[str | Sequence[str]] = list(vars(details).values())
+    texts = [text for value in values for text in ((value,) if isinstance(value, str) else value)]
+    size = sum(len(text.encode()) for text in texts)
+    if size > MAX_CONTENT_BYTES:
+        raise over_limit(field, "bytes", MAX_CONTENT_BYTES, size)
 
 
 def decode_taxonomic(message: memory_pb2.TaxonomicDetails, field: str) -> TaxonomicDetails:

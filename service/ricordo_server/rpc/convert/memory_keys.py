@@ -17,6 +17,8 @@ def decode_key(kind: MemoryKind, key: str, details: Details | None, field: str) 
             return _made(field, key, schema_id, field_name)
         case MemoryKind.DOCUMENT, _:
             return check_path(field, key)
+        case MemoryKind.TAXONOMIC | MemoryKind.PROFILE, _:  # read by a key that the server made
+            return check_text(field, key, limit=MAX_MADE_KEY_BYTES) or None
         case _:
             return check_text(field, key) or None
 

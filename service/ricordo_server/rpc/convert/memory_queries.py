@@ -7,9 +7,9 @@ from ricordo_server.domain.errors import invalid_field
 from ricordo_server.domain.filter_fields import MEMORY_FIELDS
 from ricordo_server.domain.memory import MemoryKey, MemoryQuery
 from ricordo_server.domain.taxonomy import Domain, DomainQuery
-from ricordo_server.rpc.checks import MEMORY_ID, check_pattern
+from ricordo_server.rpc.checks import MEMORY_ID, check_pattern, check_type_names
 from ricordo_server.rpc.convert.filters import decode_filter
-from ricordo_server.rpc.convert.memories import decode_kind, decode_kinds
+from ricordo_server.rpc.convert.memories import decode_custom_type, decode_kind, decode_kinds
 from ricordo_server.rpc.convert.memory_details import decode_taxonomic
 from ricordo_server.rpc.convert.memory_keys import decode_key
 from ricordo_server.rpc.convert.scope import decode_scope_filter, decode_visibility
@@ -37,7 +37,8 @@ def decode_memory_key(message: pb.MemoryKey) -> MemoryKey:
     key = decode_key(kind, message.key, details, "memory_key.key")
     if key is None:
         raise invalid_field("memory_key.key", "key is required")
-    return MemoryKey(kind, key, message.custom_type, decode_scope_filter(message.scope, "memory_key.scope"))
+    custom_type = decode_custom_type(message.custom_type, kind, "memory_key.custom_type")
+    return MemoryKey(kind, key, custom_type, decode_scope_filter(message.scope, "memory_key.scope"))
 
 
 def decode_query(request: Any, *, include_deleted: bool = False) -> MemoryQuery:
@@ -46,7 +47,7 @@ def decode_query(request: Any, *, include_deleted: bool = False) -> MemoryQuery:
         scope=decode_scope_filter(request.scope),
         visibility=decode_visibility(request.visibility),
         kinds=decode_kinds(request.kinds),
-        custom_types=list(request.custom_types),
+        custom_types=check_type_names("custom_types", request.custom_types),
         filter=decode_filter(request.filter, MEMORY_FIELDS) if request.HasField("filter") else None,
         include_deleted=include_deleted,
     )

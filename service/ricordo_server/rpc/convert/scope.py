@@ -17,14 +17,13 @@ from ricordo_server.rpc.convert.enums import decode_enum
 
 
 def decode_scope(message: scope_pb2.Scope, field: str = "scope") -> Scope:
-    """An empty string is "not given"."""
+    """A `user_id` or `session_id` that is the empty string is "not given"."""
     scope = Scope(
         user_id=_name(message.user_id, f"{field}.user_id"),
         session_id=_name(message.session_id, f"{field}.session_id"),
         labels={
-            check_text(f"{field}.labels", key, required=True): given
+            check_text(f"{field}.labels", key, required=True): _value(value, f"{field}.labels[{key!r}]")
             for key, value in message.labels.items()
-            if (given := _name(value, f"{field}.labels[{key!r}]")) is not None
         },
     )
     if scope.pair_count > MAX_SCOPE_PAIRS:
@@ -33,8 +32,13 @@ def decode_scope(message: scope_pb2.Scope, field: str = "scope") -> Scope:
 
 
 def _name(value: str, field: str) -> str | None:
+    return _value(value, field) if value else None
+
+
+def _value(value: str, field: str) -> str:
+    """A blank value is refused: taken for "not given" it would let a read see, and a write reach, everyone's rows."""
     if not value.strip():
-        return None
+        raise invalid_field(field, f"{field} is blank: give a value, or leave the whole field out")
     if "*" in value:
         raise invalid_field(field, f"{field} holds '*', which scopes may not: scopes are never patterns")
     return check_text(field, value)

@@ -91,9 +91,16 @@ def encode_legs(legs: LegScores) -> search_pb2.LegScores:
     return search_pb2.LegScores(**vars(legs))
 
 
-def encode_report(result: SearchResult[Any]) -> search_pb2.SearchReport:
+def encode_report(result: SearchResult[Any], requested: SearchMode) -> search_pb2.SearchReport:
     return search_pb2.SearchReport(
         effective_mode=encode_enum(result.effective_mode, search_pb2.SearchMode.DESCRIPTOR),
-        degraded_reason=result.degraded_reason,
+        degraded_reason=result.degraded_reason or _why_other_mode(requested, result.effective_mode),
         exact=result.exact,
     )
+
+
+def _why_other_mode(requested: SearchMode, effective: SearchMode) -> str:
+    """HYBRID falls to TEXT with a reason of the app's; to SEMANTIC when there are no words to look for."""
+    if effective is requested:
+        return ""
+    return "there is no query text, only a query_embedding: give query text for the text leg"

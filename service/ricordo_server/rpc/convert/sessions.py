@@ -32,7 +32,7 @@ def decode_session_scope(message: scope_pb2.Scope, field: str = "scope") -> Scop
 def decode_session(message: session_pb2.Session, field: str = "session") -> SessionDraft:
     """What a caller may say; output fields are ignored. A session without an id gets one."""
     given = message.scope
-    session_id = given.session_id if given.session_id.strip() else str(uuid7())
+    session_id = given.session_id or str(uuid7())
     scope = decode_session_scope(
         scope_pb2.Scope(user_id=given.user_id, session_id=session_id, labels=given.labels), f"{field}.scope"
     )

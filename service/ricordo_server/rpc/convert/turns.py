@@ -6,7 +6,7 @@ from ricordo.v1 import turn_pb2
 from ricordo_server.domain.errors import over_limit
 from ricordo_server.domain.limits import MAX_CONTENT_BYTES, MAX_ROLE_BYTES, MAX_TOOL_CALLS
 from ricordo_server.domain.session import ToolCall, Turn, TurnDraft
-from ricordo_server.rpc.checks import check_count, check_json, check_text
+from ricordo_server.rpc.checks import check_count, check_encoded_size, check_json, check_text
 from ricordo_server.rpc.convert.metadata import decode_metadata_map, encode_metadata_map
 from ricordo_server.rpc.convert.scope import encode_scope
 from ricordo_server.rpc.convert.times import decode_time, encode_time
@@ -16,6 +16,7 @@ NAMES = ("tool_call_id", "tool_name", "model_name", "agent_id")
 
 def decode_turn(message: turn_pb2.Turn, field: str = "turn") -> TurnDraft:
     """What a caller may say; output fields are ignored."""
+    check_encoded_size(field, message)
     has_other = bool(message.tool_calls or message.data_json)
     event_time = message.event_time if message.HasField("event_time") else None
     return TurnDraft(
