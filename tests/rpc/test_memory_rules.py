@@ -150,7 +150,8 @@ async def test_times_at_the_ends_of_the_calendar_come_back(memories, database):
         connection.execute(f"ALTER DATABASE {database.name} SET TimeZone = 'Asia/Tokyo'")
         try:
             connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ricordo_app'"
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE usename = 'ricordo_app' AND datname = current_database()"
             )
             last = Timestamp()
             last.FromDatetime(datetime(9999, 12, 31, 23, tzinfo=UTC))
@@ -167,7 +168,8 @@ async def test_connections_that_died_in_the_pool_cost_no_call(memories, database
     for _ in range(3):
         with psycopg.connect(database.superuser_url, autocommit=True) as connection:
             connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ricordo_app'"
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE usename = 'ricordo_app' AND datname = current_database()"
             )
         calls = [memories.GetMemory(pb.GetMemoryRequest(memory_id=created.memory_id)) for _ in range(6)]
         assert [answer.memory for answer in await asyncio.gather(*calls)] == [created] * 6
