@@ -161,7 +161,7 @@ Global___RevisionAction: _TypeAlias = RevisionAction  # noqa: Y015
 
 @_typing.final
 class Memory(_message.Message):
-    """One thing remembered. Fields marked "output" are set by the server and ignored on input."""
+    """One thing remembered, at most 1 MiB in all. Fields marked "output" are set by the server and ignored on input."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -252,7 +252,7 @@ class Memory(_message.Message):
     embedding_model: _builtins.str
     """Output. The model of its embedding."""
     content_omitted: _builtins.bool
-    """Output. The answer would have been over 3 MiB: fetch the content with GetMemory."""
+    """Output. The answer would have been over 3 MiB: only ids, kind, revision and times are here; GetMemory has the rest."""
     @_builtins.property
     def scope(self) -> _scope_pb2.Scope:
         """Whose and where it is. Immutable."""

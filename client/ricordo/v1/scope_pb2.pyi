@@ -46,7 +46,7 @@ Global___Visibility: _TypeAlias = Visibility  # noqa: Y015
 @_typing.final
 class Scope(_message.Message):
     """Whose and where something is. Immutable once written. At most 5 pairs in all (user, session, labels), compared
-    case-sensitively; values of at most 512 bytes without `*`. An empty string is "not given".
+    case-sensitively; values of at most 512 bytes without `*`. An empty string is "not given"; a blank one is refused.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

@@ -167,7 +167,7 @@ class LegScores(_message.Message):
     SEMANTIC_RANK_FIELD_NUMBER: _builtins.int
     SEMANTIC_SCORE_FIELD_NUMBER: _builtins.int
     text_rank: _builtins.int
-    """Rank in the text leg, from 1; not set when the leg did not find it."""
+    """Rank in the text leg, from 1; not set when the leg did not find it, or not among its candidates."""
     text_score: _builtins.float
     """ts_rank of the text leg."""
     semantic_rank: _builtins.int

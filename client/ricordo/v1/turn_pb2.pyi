@@ -23,7 +23,7 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class Turn(_message.Message):
-    """One message of a conversation. Turns are PRIVATE to the session's user; immutable."""
+    """One message of a conversation, at most 1 MiB in all. Turns are PRIVATE to the session's user; immutable."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -94,7 +94,7 @@ class Turn(_message.Message):
     has_embedding: _builtins.bool
     """Output. Whether semantic search can find it."""
     content_omitted: _builtins.bool
-    """Output. The answer would have been over 3 MiB: fetch the content with GetTurn."""
+    """Output. The answer would have been over 3 MiB: only ids, role, number and times are here; GetTurn has the rest."""
     @_builtins.property
     def scope(self) -> _scope_pb2.Scope:
         """Output. The session's scope."""
