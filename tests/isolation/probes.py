@@ -31,6 +31,7 @@ HARMLESS = {
     "turn": "tool_name = 'x'",
     "turn_embedding": f"embedding = '{VECTOR}'",
     "memory": "title = 'x'",
+    "memory_attribute": "value = 'x'",
     "memory_embedding": "kind = 'EPISODIC'",
     "memory_revision": "title = 'x'",
 }
@@ -42,6 +43,7 @@ FRESH: Mapping[str, Mapping[str, Any]] = {
     "turn": {"turn_id": "fresh", "turn_seq": 99},
     "turn_embedding": {"chunk_no": 99},
     "memory": {"memory_id": "fresh", "scope_key": "fresh"},
+    "memory_attribute": {"key": "fresh"},
     "memory_embedding": {"chunk_no": 99},
     "memory_revision": {"revision": 99},
 }
@@ -49,6 +51,7 @@ FRESH: Mapping[str, Mapping[str, Any]] = {
 PARENT = {
     "turn": ("scope_key", ["bob"]),
     "turn_embedding": ("turn_id", ["bob"]),
+    "memory_attribute": ("memory_id", ["bob", "bob-shared"]),
     "memory_embedding": ("memory_id", ["bob", "bob-shared"]),
     "memory_revision": ("memory_id", ["bob", "bob-shared"]),
 }

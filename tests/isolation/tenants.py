@@ -197,6 +197,14 @@ def _memory_vectors() -> Iterator[Item]:
         yield Item("memory_embedding", values, _readers(owner, visibility), owners)
 
 
+def _attributes() -> Iterator[Item]:
+    """As vectors: a value for each memory, and crossed ones."""
+    for vector in _memory_vectors():
+        values = {name: vector.values[name] for name in ("memory_id", "user_id", "visibility")}
+        own = {"key": f"key-{vector.values['chunk_no']}", "value": "v"}
+        yield Item("memory_attribute", {**values, **own}, vector.readers, vector.owners)
+
+
 def _sessions() -> Iterator[Item]:
     for name, owner in (("ann", "ann"), ("bob", "bob"), ("nobody", None)):
         values = {"scope_key": name, "user_id": owner, "session_id": name, "root_session_id": name}
@@ -250,6 +258,7 @@ STORE_ITEMS = {
     "turn": _turns,
     "turn_embedding": _turn_vectors,
     "memory": _memories,
+    "memory_attribute": _attributes,
     "memory_embedding": _memory_vectors,
     "memory_revision": _revisions,
 }

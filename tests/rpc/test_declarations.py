@@ -341,6 +341,49 @@ async def test_a_type_is_edited_while_it_has_memories(projects, memories):
     assert (await refusal(projects.UpdateProject(retyped)))[1] == "METADATA_TYPE_CONFLICT"
 
 
+async def test_every_write_is_found_by_its_declared_key(projects, memories, project_id):
+    """Filters on declared keys go by an index of their own, which each write has to keep."""
+
+    async def plan(value: str, **call: object) -> list[str]:
+        request = pb.ListMemoriesRequest(
+            filter=equals("metadata.plan", string_value=value), include_deleted=True
+        )
+        answer = await memories.ListMemories(request, **call)
+        return sorted(memory.content for memory in answer.memories)
+
+    async def change(memory: m.Memory, *paths: str) -> None:
+        await memories.UpdateMemory(pb.UpdateMemoryRequest(memory=memory, update_mask=FieldMask(paths=paths)))
+
+    text = {name: Value(string_value=name) for name in ("old", "new")}
+    scope = scope_pb2.Scope(user_id="ann")
+    before = await create(memories, fact("before", scope=scope, metadata={"plan": text["old"]}))
+    await projects.UpdateProject(update(metadata_keys=keys(plan="string")))
+    batch = [fact("batch", metadata={"plan": text["old"]}), fact("without")]
+    await memories.BatchCreateMemories(pb.BatchCreateMemoriesRequest(memories=batch))
+    for name in text:
+        await memories.PutMemory(
+            pb.PutMemoryRequest(memory=fact("put", key="k", metadata={"plan": text[name]}))
+        )
+    assert (await plan("old"), await plan("new")) == (["batch", "before"], ["put"])
+
+    bob = {"metadata": as_user(project_id, "bob")}
+    assert await plan("old", **bob) == []
+    shared = m.Memory(memory_id=before.memory_id, visibility=scope_pb2.VISIBILITY_PROJECT)
+    await change(shared, "visibility")
+    assert await plan("old", **bob) == ["before"]
+    await change(m.Memory(memory_id=before.memory_id, metadata={"plan": text["new"]}), "metadata")
+    assert (await plan("old", **bob), await plan("new", **bob)) == ([], ["before"])
+    await memories.DeleteMemory(pb.DeleteMemoryRequest(memory_id=before.memory_id))
+    assert await plan("new") == ["before", "put"]
+    await memories.DeleteMemory(pb.DeleteMemoryRequest(memory_id=before.memory_id, purge=True))
+    assert await plan("new") == ["put"]
+
+    await projects.UpdateProject(update(metadata_keys=[]))
+    await memories.PutMemory(pb.PutMemoryRequest(memory=fact("put", key="k", metadata={"plan": text["old"]})))
+    await projects.UpdateProject(update(metadata_keys=keys(plan="string")))
+    assert (await plan("old"), await plan("new")) == (["batch", "put"], [])
+
+
 async def test_no_value_of_another_type_slips_past_a_declaration(projects, memories, sessions):
     """Either the declaration meets the value, or the value meets the declaration: never do both pass."""
 
@@ -381,5 +424,7 @@ async def test_a_declaration_waits_for_a_writer_that_holds_the_settings(projects
         done, _ = await asyncio.wait([declaring], timeout=0.3)
         assert not done
         async with tenant_transaction(app_database, principal, "", timeout=5) as other:
-            assert (await hold_settings(other)).metadata_keys == ()  # writers do not wait for one another
+            assert (
+                await hold_settings(other)
+            ).settings.metadata_keys == ()  # writers do not wait for one another
     assert [key.name for key in (await declaring).project.settings.metadata_keys] == ["plan"]

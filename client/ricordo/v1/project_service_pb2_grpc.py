@@ -61,7 +61,7 @@ class ProjectServiceServicer(object):
     def UpdateProject(self, request, context):
         """Changes the settings; for the role `admin` of a service (PERMISSION_DENIED). Declaring a metadata key or tag reads
         what is stored under it in every store of the project, and indexes it, within this call: give it a deadline to
-        match (about 20 s for a million memories that have the key). FAILED_PRECONDITION / METADATA_TYPE_CONFLICT when a
+        match (about 90 s for a million values). FAILED_PRECONDITION / METADATA_TYPE_CONFLICT when a
         stored value has another type; FAILED_PRECONDITION / CUSTOM_TYPE_NOT_EMPTY when a type that is taken away still
         has live memories.
         """

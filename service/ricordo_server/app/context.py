@@ -158,7 +158,7 @@ async def _search_source(
         if spec.source is ContextSource.TURNS:
             turns = turns_db.searched(TurnQuery(request.scope, spec.filter))
             return await search(connection, turns, prepared, turns_db.get_turns, include_embedding=True)
-        memories = memories_db.searched(_memory_query(request, spec))
+        memories = await memories_db.narrowed(connection, _memory_query(request, spec))
         return await search(connection, memories, prepared, memories_db.get_memories, include_embedding=True)
 
 

@@ -1,8 +1,9 @@
 """What a project declares, applied to the rows there are, to what is written and to what is asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import declarations as declarations_db
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db import projects as projects_db
@@ -38,12 +39,16 @@ async def apply_declarations(
     removed = [] if force else [name for name in before.types_by_name if name not in after.types_by_name]
     if not new and not removed:
         return
+    known = [*before.declared, *after.declared]
     for name in await declarations_db.list_store_names(connection):
         store = await enter_store(connection, model, name)
         if removed:
             _refuse_left(store, await declarations_db.count_custom_memories(store, removed))
         if new:
             _refuse_conflicts(store, await declarations_db.count_conflicts(store, new), new)
+            # Of a key that is taken away the rows go with a later change: a search may be under way that reads them.
+            await attributes_db.drop_attributes(store, of_keys=list(new), unless=known)
+            await attributes_db.index_memories(store, new)
 
 
 def _refuse_left(store: TenantConnection, counts: Mapping[str, int]) -> None:
@@ -74,53 +79,30 @@ def _refuse_conflicts(
         )
 
 
-async def declare_drafts(
-    connection: TenantConnection, drafts: Mapping[str, MemoryDraft]
-) -> dict[str, MemoryDraft | DomainError]:
-    """Each draft, by its place in the request, as the project declares it, or why it must not be.
-
-    From here on the settings stay as they are until the transaction ends; without metadata nothing can break them.
-    """
-    if not any(draft.metadata or draft.kind is MemoryKind.CUSTOM for draft in drafts.values()):
-        return dict(drafts)
-    settings = await projects_db.hold_settings(connection)
-    return {field: _declared(settings, draft, field) for field, draft in drafts.items()}
+async def hold_for(connection: TenantConnection, drafts: Iterable[MemoryDraft]) -> TenantConnection:
+    """With the settings as they stay until the transaction ends, if the drafts could break what they declare."""
+    if any(draft.metadata or draft.kind is MemoryKind.CUSTOM for draft in drafts):
+        return await projects_db.hold_settings(connection)
+    return connection
 
 
-def _declared(settings: ProjectSettings, draft: MemoryDraft, field: str) -> MemoryDraft | DomainError:
-    try:
-        metadata = declared_metadata(settings, draft.kind, draft.custom_type, draft.metadata, field)
-    except DomainError as error:
-        return error
-    return replace(draft, metadata=metadata)
-
-
-def declared_metadata(
-    settings: ProjectSettings, kind: MemoryKind, custom_type: str, metadata: Metadata, field: str
-) -> Metadata:
-    """The metadata of a memory as it is stored.
+def declare_draft(settings: ProjectSettings, draft: MemoryDraft, field: str = "memory") -> MemoryDraft:
+    """The draft with its metadata as the project declares it.
 
     Raises:
         DomainError: INVALID_FIELD, UNKNOWN_CUSTOM_TYPE.
     """
+    metadata = _declared(settings, draft.kind, draft.custom_type, draft.metadata, field)
+    return replace(draft, metadata=metadata)
+
+
+def _declared(
+    settings: ProjectSettings, kind: MemoryKind, custom_type: str, metadata: Metadata, field: str
+) -> Metadata:
     if kind is MemoryKind.CUSTOM:
         metadata = nest_tags(settings, custom_type, metadata, field)
     check_metadata(settings, metadata, f"{field}.metadata")
     return metadata
-
-
-async def declare_draft(
-    connection: TenantConnection, draft: MemoryDraft, field: str = "memory"
-) -> MemoryDraft:
-    """As `declare_drafts`, of one.
-
-    Raises:
-        DomainError: INVALID_FIELD, UNKNOWN_CUSTOM_TYPE.
-    """
-    [declared] = (await declare_drafts(connection, {field: draft})).values()
-    if isinstance(declared, DomainError):
-        raise declared
-    return declared
 
 
 async def declare_changes(
@@ -129,12 +111,11 @@ async def declare_changes(
     """The changes with their metadata as the project declares it; what is not to be seen is left to the update."""
     if "metadata" not in changes:
         return changes
-    settings = await projects_db.hold_settings(connection)
     current = (await memories_db.get_memories(connection, [memory_id])).get(memory_id)
     if current is None:
         return changes
     metadata: Metadata = changes["metadata"]  # type: ignore[assignment]
-    declared = declared_metadata(settings, current.kind, current.custom_type, metadata, "memory")
+    declared = _declared(connection.settings, current.kind, current.custom_type, metadata, "memory")
     return {**changes, "metadata": declared}
 
 
@@ -146,9 +127,9 @@ async def check_written(connection: TenantConnection, written: Mapping[str, Meta
     """
     if not any(written.values()):
         return
-    settings = await projects_db.hold_settings(connection)
+    held = await projects_db.hold_settings(connection)
     for field, metadata in written.items():
-        check_metadata(settings, metadata, field)
+        check_metadata(held.settings, metadata, field)
 
 
 def check_filter_declared(connection: TenantConnection, tree: Filter | None, field: str = "filter") -> None:

@@ -7,12 +7,7 @@ from functools import partial
 from uuid_utils.compat import uuid7
 
 from ricordo_server.app import embeddings
-from ricordo_server.app.declarations import (
-    check_query_declared,
-    declare_changes,
-    declare_draft,
-    declare_drafts,
-)
+from ricordo_server.app.declarations import check_query_declared, declare_changes, declare_draft, hold_for
 from ricordo_server.app.memory_rules import check_details, check_written
 from ricordo_server.app.permissions import (
     check_may_publish,
@@ -24,14 +19,17 @@ from ricordo_server.app.permissions import (
 from ricordo_server.app.revisions import check_revision
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
+from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import idempotency
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db import revisions as revisions_db
 from ricordo_server.db.connection import TenantConnection
+from ricordo_server.db.projects import hold_settings
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.memory import (
+    ATTRIBUTE_FIELDS,
     EMBEDDED_FIELDS,
     Memory,
     MemoryChanges,
@@ -64,7 +62,8 @@ async def create_memory(services: Services, call: Call, store_id: str, draft: Me
     [vectors] = await embeddings.embed_documents(services, call, [embedded_text(draft)])
 
     async def work(connection: TenantConnection) -> Memory:
-        declared = await declare_draft(connection, draft)
+        connection = await hold_for(connection, [draft])
+        declared = declare_draft(connection.settings, draft)
         [outcome] = await _insert(connection, [(declared, vectors)])
         if isinstance(outcome, DomainError):
             raise outcome
@@ -96,7 +95,8 @@ async def batch_create_memories(
     own = dict(zip(sound, vectors, strict=True))
 
     async def work(connection: TenantConnection) -> list[Memory | DomainError]:
-        declared = await _declare(connection, checked)
+        connection = await hold_for(connection, sound.values())
+        declared = [_declared(connection, item, number) for number, item in enumerate(checked)]
         if atomic:
             _raise_first(declared)
         drafts = [
@@ -114,14 +114,15 @@ async def batch_create_memories(
     return await write_store(services.database, call, store_id, work)
 
 
-async def _declare(
-    connection: TenantConnection, items: Sequence[MemoryDraft | DomainError]
-) -> list[MemoryDraft | DomainError]:
-    drafts = {
-        f"memories[{number}]": item for number, item in enumerate(items) if isinstance(item, MemoryDraft)
-    }
-    declared = await declare_drafts(connection, drafts)
-    return [declared.get(f"memories[{number}]", item) for number, item in enumerate(items)]
+def _declared(
+    connection: TenantConnection, item: MemoryDraft | DomainError, number: int
+) -> MemoryDraft | DomainError:
+    if isinstance(item, MemoryDraft):
+        try:
+            return declare_draft(connection.settings, item, f"memories[{number}]")
+        except DomainError as error:
+            return error
+    return item
 
 
 def check_draft(call: Call, draft: MemoryDraft, field: str) -> None:
@@ -162,6 +163,7 @@ async def _insert(
         (memory, vectors) for memory, (_, vectors) in zip(stored, drafts, strict=True) if memory and vectors
     ]
     await vectors_db.store_memory_vectors(connection, embedded)
+    await attributes_db.write_attributes(connection, [memory for memory in stored if memory], new=True)
     await revisions_db.write_revisions(
         connection, [memory.memory_id for memory in stored if memory], RevisionAction.CREATED
     )
@@ -199,16 +201,19 @@ async def put_memory(
     check_draft(call, draft, "memory")
 
     async def work(connection: TenantConnection) -> PutMemoryResult:
+        # Held whatever the draft has: the row that is there may have metadata, and change its visibility.
+        connection = await hold_settings(connection)
         written = await memories_db.put_memory(
             connection,
             draft.memory_id or str(uuid7()),
-            await declare_draft(connection, draft),
+            declare_draft(connection.settings, draft),
             fields,
             append=append,
             expected_revision=expected_revision,
         )
         if written is None:
             return PutMemoryResult(await _unchanged(connection, draft, expected_revision), created=False)
+        await attributes_db.write_attributes(connection, [written])
         created = written.revision == 1
         if created and expected_revision:
             check_revision(0, expected_revision, "memory")
@@ -251,16 +256,21 @@ async def update_memory(
     check_may_write(call.principal)
     if changes.get("visibility") is Visibility.PROJECT:
         check_may_publish(call.principal, "memory.visibility")
+    changes_attributes = not changes.keys().isdisjoint(ATTRIBUTE_FIELDS)
 
     async def work(connection: TenantConnection) -> Memory:
         if "details" in changes:
             current = await memories_db.get_memories(connection, [memory_id])
             check_details(current.get(memory_id), changes["details"])
+        if changes_attributes:
+            connection = await hold_settings(connection)
         declared = await declare_changes(connection, memory_id, changes)
         written = await memories_db.update_memory(connection, memory_id, declared, expected_revision)
         if written is None:
             raise await _why_untouched(connection, memory_id, expected_revision)
         check_written(call.principal, written)
+        if changes_attributes:
+            await attributes_db.write_attributes(connection, [written])
         await revisions_db.write_revisions(connection, [memory_id], RevisionAction.UPDATED)
         if EMBEDDED_FIELDS.intersection(changes):
             await vectors_db.drop_memory_vectors(connection, memory_id)

@@ -48,7 +48,7 @@ async def search_memories(
     prepared = await prepare(services, call, options)
     async with in_store(services.database, call, store_id) as connection:
         check_query_declared(connection.settings, query)
-        searched = memories_db.searched(query)
+        searched = await memories_db.narrowed(connection, query)
         return await search(connection, searched, prepared, memories_db.get_memories, include_embedding)
 
 

@@ -1,6 +1,7 @@
 """Statements on memories. Each takes the tenant's connection first, runs one statement, maps the rows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,8 +30,10 @@ from ricordo_server.db.conditions import has_embedding, in_scope, in_tenant, is_
 from ricordo_server.db.connection import Row, TenantConnection
 from ricordo_server.db.filters import compile_filter
 from ricordo_server.db.memory_rows import changed_column, memory_columns, memory_from
+from ricordo_server.db.narrowing import narrow
 from ricordo_server.db.paging import OrderKey, bytes_of, fetch_page, order_keys, text_key, time_key
 from ricordo_server.db.search import Searched
+from ricordo_server.db.sql import load_sql
 from ricordo_server.db.tables import memory, memory_embedding
 from ricordo_server.domain.memory import Memory, MemoryChanges, MemoryDraft, MemoryKey, MemoryQuery
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
@@ -260,7 +263,10 @@ async def list_memories(
     if query.include_deleted:
         keys.insert(0, DELETED_LAST)
     keys.append(text_key(memory.c.memory_id))
-    statement = _selected(connection).where(matching(query))
+    if query.filter is not None:  # which index serves it depends on its values
+        await connection.execute(load_sql("force_custom_plans"))
+    condition = and_(matching(query), await narrow(connection, query.filter))
+    statement = _selected(connection).where(condition)
     return await fetch_page(
         connection,
         statement,
@@ -274,3 +280,9 @@ async def list_memories(
 
 def searched(query: MemoryQuery) -> Searched:
     return Searched(memory, memory_embedding, "memory_id", "update_time", matching(query))
+
+
+async def narrowed(connection: TenantConnection, query: MemoryQuery) -> Searched:
+    """As `searched`, with what the index of declared metadata keys says of the filter."""
+    everywhere = searched(query)
+    return replace(everywhere, condition=and_(everywhere.condition, await narrow(connection, query.filter)))

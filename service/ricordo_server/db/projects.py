@@ -58,10 +58,11 @@ async def update_project(connection: ProjectConnection, settings: ProjectSetting
     return project_from(row) if row else None
 
 
-async def hold_settings(connection: TenantConnection) -> ProjectSettings:
-    """The settings as they are now; they stay so until the transaction ends."""
+async def hold_settings(connection: TenantConnection) -> TenantConnection:
+    """With the settings as they are now; they stay so until the transaction ends."""
     row = await connection.fetch_one(select(func.ricordo.hold_settings().label("settings")))
-    return settings_from(row["settings"], connection.settings.language) if row else connection.settings
+    assert row is not None  # noqa: S101 - one call, one row
+    return replace(connection, settings=settings_from(row["settings"], connection.settings.language))
 
 
 async def create_organization(

@@ -208,6 +208,17 @@ memory_embedding = Table(
     Column("embedding", HALFVEC, nullable=False),
 )
 
+memory_attribute = Table(
+    "memory_attribute",
+    METADATA,
+    *_tenant(),
+    _text("memory_id", primary_key=True),
+    _text("key", primary_key=True),
+    _text("value"),
+    Column("user_id", Text),
+    _text("visibility"),
+)
+
 memory_revision = Table(
     "memory_revision",
     METADATA,
@@ -217,6 +228,14 @@ memory_revision = Table(
     Column("transaction_id", Xid8, nullable=False),
 )
 
-PARTITIONED = ("memory", "memory_embedding", "turn", "turn_embedding")
-STORE_TABLES = ("session", "turn", "turn_embedding", "memory", "memory_embedding", "memory_revision")
+PARTITIONED = ("memory", "memory_attribute", "memory_embedding", "turn", "turn_embedding")
+STORE_TABLES = (
+    "session",
+    "turn",
+    "turn_embedding",
+    "memory",
+    "memory_attribute",
+    "memory_embedding",
+    "memory_revision",
+)
 PROJECT_TABLES = ("project", "store", "idempotency")

@@ -39,7 +39,7 @@ def compare_text(
         case Comparator.CONTAINS:
             return func.strpos(text, literal(operand, Text)) > 0
         case Comparator.PREFIX:
-            return _starts_with(text, operand)
+            return starts_with(text, operand)
         case _:
             return ORDERS[comparator](collate(text, "C"), literal(operand, Text))
 
@@ -56,7 +56,7 @@ def _matches(text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
     return and_(trial.is_not(None), text.regexp_match(literal(whole, Text)))
 
 
-def _starts_with(text: ColumnElement[Any], prefix: str) -> ColumnElement[bool]:
+def starts_with(text: ColumnElement[Any], prefix: str) -> ColumnElement[bool]:
     """A range, since an index serves it, under row-level security too."""
     text, end = collate(text, "C"), _end_of_prefix(prefix)
     begins = text >= literal(prefix, Text)

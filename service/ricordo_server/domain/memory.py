@@ -211,6 +211,9 @@ class MemoryQuery:
     include_deleted: bool = False
 
 
+# The fields that the index of declared metadata keys reads.
+ATTRIBUTE_FIELDS = frozenset({"metadata", "visibility"})
+
 # The fields that `embedded_text` reads: a change of none of them leaves the vectors as they are.
 EMBEDDED_FIELDS = frozenset({"content", "title", "description", "details"})
 
