@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHONDONTWRITEBYTECODE := 1
+# gRPC's fork handlers run between the fork and the exec of pg_ctl, and now and then end the child there; nothing forks.
+export GRPC_ENABLE_FORK_SUPPORT := 0
 READY := .venv/.ready
 N ?= 2000
 

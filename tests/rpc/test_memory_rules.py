@@ -11,9 +11,9 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from ricordo.v1 import filter_pb2, memory_service_pb2_grpc, metadata_pb2, scope_pb2, search_pb2
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
-from ricordo.v1 import memory_service_pb2_grpc, metadata_pb2, scope_pb2, search_pb2
 from tests.fixtures.calls import as_user, refusal
 
 ANN = scope_pb2.Scope(user_id="ann")
@@ -182,3 +182,14 @@ async def test_a_search_without_hits_has_no_vectors_to_read(memories):
     )
     answer = await memories.SearchMemories(pb.SearchMemoriesRequest(options=options, include_embedding=True))
     assert not answer.hits
+
+
+async def test_an_invalid_regular_expression_names_the_filter(memories):
+    comparison = filter_pb2.Comparison(
+        path=filter_pb2.FieldPath(segments=["content"]),
+        comparator=filter_pb2.COMPARATOR_MATCHES,
+        values=[metadata_pb2.MetadataValue(string_value="(")],
+    )
+    request = pb.ListMemoriesRequest(filter=filter_pb2.Filter(comparison=comparison))
+    code, reason, field = await refusal(memories.ListMemories(request))
+    assert (code, reason, field) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FILTER", "filter")

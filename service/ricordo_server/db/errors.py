@@ -10,7 +10,8 @@ from ricordo_server.domain.errors import DomainError, Reason
 
 UNAVAILABLE = "the database cannot be reached or is recovering: try again shortly"
 
-REASON_BY_STATE: dict[str, tuple[Reason, str]] = {
+# With the field at fault, where the state tells it.
+REASON_BY_STATE: dict[str, tuple[Reason, str] | tuple[Reason, str, str]] = {
     "57014": (Reason.DEADLINE_EXCEEDED, "the deadline passed before the work was done: allow more time"),
     "40001": (Reason.WRITE_CONFLICT, "concurrent writers collided: try again"),
     "40P01": (Reason.WRITE_CONFLICT, "concurrent writers collided: try again"),
@@ -23,7 +24,11 @@ REASON_BY_STATE: dict[str, tuple[Reason, str]] = {
     "22021": (Reason.INVALID_FIELD, "a text holds a character that PostgreSQL cannot store: remove it"),
     "54000": (Reason.LIMIT_EXCEEDED, "a text has more distinct words than can be indexed: send less"),
     "42501": (Reason.PERMISSION_DENIED, "the credential may not do this"),
-    "2201B": (Reason.INVALID_FILTER, "the regular expression is not valid in PostgreSQL: correct it"),
+    "2201B": (
+        Reason.INVALID_FILTER,
+        "the regular expression is not valid in PostgreSQL: correct it",
+        "filter",
+    ),
     "57P01": (Reason.DATABASE_UNAVAILABLE, UNAVAILABLE),
     "57P02": (Reason.DATABASE_UNAVAILABLE, UNAVAILABLE),
     "57P03": (Reason.DATABASE_UNAVAILABLE, UNAVAILABLE),
