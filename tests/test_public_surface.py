@@ -105,7 +105,18 @@ def test_every_model_is_public() -> None:
         for name, value in vars(importlib.import_module(info.name)).items()
         if inspect.isclass(value) and value.__module__ == info.name
     }
-    bases = {"Model", "Word", "Hit", "Filter", "AllOf", "AnyOf", "Negated", "Comparison", "Comparator"}
+    bases = {
+        "Model",
+        "Word",
+        "Hit",
+        "Filter",
+        "AllOf",
+        "AnyOf",
+        "Negated",
+        "Comparison",
+        "Comparator",
+        "Expression",
+    }
     assert defined - bases <= set(ricordo.models.__all__)
 
 

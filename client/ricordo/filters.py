@@ -1,10 +1,13 @@
-"""Filters: written as Mongo-style dicts, or built with `field`, `all_of`, `any_of`, `&`, `|`, `~`.
+"""Filters: Mongo-style dicts, expressions, or trees built with `field`, `all_of`, `any_of`, `&`, `|`, `~`.
 
     {"metadata.colour": "red", "create_time": {"$gte": monday}}
+    'metadata.colour = "red" AND create_time >= "2026-01-31T00:00:00Z"'
     field("metadata", "colour").eq("red") & field("create_time").ge(monday)
 
 A metadata key is named `metadata.<key>`; further segments walk into maps. Keys that hold dots are written as
 tuples, `("metadata", "a.b")`. A row that lacks a key equals nothing, so `$ne`, `$nin` and `$nor` hold for it.
+
+An expression is read by the server; `filter.proto` has its grammar (that of AIP-160: OR binds tighter than AND).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,12 +18,12 @@ from typing import Any, TypeAlias
 
 from ricordo.errors import MemoryClientError
 from ricordo.models.base import MetadataValue
-from ricordo.models.filter import AllOf, AnyOf, Comparator, Comparison, Filter, Negated
+from ricordo.models.filter import AllOf, AnyOf, Comparator, Comparison, Expression, Filter, Negated
 
 __all__ = ["Field", "Filter", "FilterInput", "all_of", "any_of", "field", "parse"]
 
-FilterInput: TypeAlias = Filter | Mapping[str, Any] | Mapping[str | tuple[str, ...], Any]
-"""A filter as callers give it: a built one, or a Mongo-style dict."""
+FilterInput: TypeAlias = str | Filter | Mapping[str, Any] | Mapping[str | tuple[str, ...], Any]
+"""A filter as callers give it: an expression, a built one, or a Mongo-style dict."""
 
 MEMORY_FIELDS = frozenset(
     [
@@ -149,7 +152,7 @@ def parse(filters: FilterInput | None, accepted: Collection[str]) -> Filter | No
     """Reads a filter and checks that it names accepted fields only.
 
     Args:
-        filters: A built filter or a Mongo-style dict; None and {} are no filter.
+        filters: An expression, a built filter or a Mongo-style dict; None, {} and blank text are no filter.
         accepted: The system fields of the rows, "metadata" and "labels".
 
     Raises:
@@ -157,6 +160,8 @@ def parse(filters: FilterInput | None, accepted: Collection[str]) -> Filter | No
     """
     if filters is None or (isinstance(filters, Mapping) and not filters):
         return None
+    if isinstance(filters, str):
+        return Expression(text=filters) if filters.strip() else None
     tree = filters if isinstance(filters, Filter) else _condition(filters)
     _check_paths(tree, accepted)
     return tree

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import filters
-from ricordo._convert.filters import encode_filter
+from ricordo._convert.filters import encode_condition
 from ricordo.errors import MemoryClientError
 from ricordo.filters import MEMORY_FIELDS, TURN_FIELDS, all_of, any_of, field, parse
 from ricordo.models import ManagedTopic, MemoryKind
-from ricordo.models.filter import AllOf, AnyOf, Comparison, Filter, Negated
+from ricordo.models.filter import AllOf, AnyOf, Comparison, Expression, Filter, Negated
 from ricordo.v1 import filter_pb2
 
 colour = field("metadata", "colour")
@@ -53,8 +53,8 @@ def test_a_dict_and_the_builder_give_the_same_tree(document: dict[Any, Any], bui
     assert parse(document, MEMORY_FIELDS) == built
 
 
-@pytest.mark.parametrize("nothing", [None, {}])
-def test_no_condition_is_no_filter(nothing: dict[str, Any] | None) -> None:
+@pytest.mark.parametrize("nothing", [None, {}, "", " "])
+def test_no_condition_is_no_filter(nothing: dict[str, Any] | str | None) -> None:
     assert parse(nothing, MEMORY_FIELDS) is None
 
 
@@ -98,8 +98,8 @@ def test_a_malformed_filter_is_refused(document: dict[str, Any]) -> None:
 
 
 def test_a_tree_on_the_wire() -> None:
-    wire = encode_filter({"metadata.a": {"$gt": 1.0}, "$nor": [{"tags": {"$has": "x"}}]}, MEMORY_FIELDS)
-    assert wire is not None
+    condition = {"metadata.a": {"$gt": 1.0}, "$nor": [{"tags": {"$has": "x"}}]}
+    wire = encode_condition(condition, MEMORY_FIELDS)["filter"]
     comparison, negated = wire.all_of.filters
     assert comparison.comparison.path.segments == ["metadata", "a"]
     assert comparison.comparison.comparator == filter_pb2.COMPARATOR_GT
@@ -120,15 +120,30 @@ def test_a_tree_on_the_wire() -> None:
     ],
 )
 def test_words_of_the_contract_are_sent_as_it_writes_them(condition: Filter, sent: str) -> None:
-    wire = encode_filter(condition, MEMORY_FIELDS)
-    assert wire is not None
+    wire = encode_condition(condition, MEMORY_FIELDS)["filter"]
     assert wire.comparison.values[0].string_value == sent
+
+
+def test_an_expression_travels_as_it_is() -> None:
+    assert encode_condition('fact = "x"', MEMORY_FIELDS) == {"filter_expression": 'fact = "x"'}
+
+
+def test_an_expression_and_a_tree_travel_side_by_side() -> None:
+    both = all_of(Expression(text="metadata.a = 1"), colour.eq("red"), Expression(text="metadata.b = 2"))
+    condition = encode_condition(both, MEMORY_FIELDS)
+    assert condition["filter_expression"] == "(metadata.a = 1) AND (metadata.b = 2)"
+    assert condition["filter"].comparison.values[0].string_value == "red"
+
+
+def test_an_expression_inside_a_tree_is_refused() -> None:
+    with pytest.raises(MemoryClientError, match="joined by &"):
+        encode_condition(~Expression(text="metadata.a = 1"), MEMORY_FIELDS)
 
 
 @pytest.mark.parametrize("value", [float("nan"), 2**64, object()])
 def test_a_value_that_cannot_be_compared_is_refused(value: object) -> None:
     with pytest.raises(MemoryClientError, match=r"metadata\.x"):
-        encode_filter({"metadata.x": {"$gt": value}}, MEMORY_FIELDS)
+        encode_condition({"metadata.x": {"$gt": value}}, MEMORY_FIELDS)
 
 
 leaves = st.builds(

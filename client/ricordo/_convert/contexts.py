@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from ricordo import models
 from ricordo._convert import enums, memories, scopes, turns
-from ricordo._convert.filters import encode_filter
+from ricordo._convert.filters import encode_condition
 from ricordo._convert.sendable import sendable
 from ricordo.filters import MEMORY_FIELDS, TURN_FIELDS
 from ricordo.v1 import context_service_pb2 as pb
@@ -43,7 +43,7 @@ def _encode_source(spec: models.SourceSpec) -> pb.ContextSourceSpec:
         source=enums.CONTEXT_SOURCE.encode(spec.source),
         mode=enums.SEARCH_MODE.encode(spec.mode),
         top_k=spec.top_k,
-        filter=encode_filter(spec.metadata_filter, accepted),
+        **encode_condition(spec.metadata_filter, accepted),
         custom_types=spec.custom_types,
     )
 

@@ -1,13 +1,14 @@
 """Filter trees to the wire."""
 
 from collections.abc import Callable, Collection
+from typing import Any
 
 from ricordo._convert import enums, values
 from ricordo.errors import MemoryClientError
-from ricordo.filters import FilterInput, parse
+from ricordo.filters import FilterInput, all_of, parse
 from ricordo.models import ManagedTopic
 from ricordo.models.base import Word
-from ricordo.models.filter import AllOf, AnyOf, Comparison, Filter, Negated
+from ricordo.models.filter import AllOf, AnyOf, Comparison, Expression, Filter, Negated, parts_of
 from ricordo.v1 import filter_pb2
 from ricordo.v1.metadata_pb2 import MetadataValue
 
@@ -18,14 +19,24 @@ WORDS: dict[tuple[str, ...], Callable[[str], Word]] = {
 }
 
 
-def encode_filter(filters: FilterInput | None, accepted: Collection[str]) -> filter_pb2.Filter | None:
-    """Reads, checks and encodes a filter on the `accepted` fields; None for no filter.
+def encode_condition(filters: FilterInput | None, accepted: Collection[str]) -> dict[str, Any]:
+    """Reads and checks a filter on the `accepted` fields, for a request: `filter`, `filter_expression` or both.
 
     Raises:
         MemoryClientError: See `ricordo.filters.parse`.
     """
     tree = parse(filters, accepted)
-    return None if tree is None else _encode_node(tree)
+    parts = () if tree is None else parts_of(tree, AllOf)
+    texts = [part.text for part in parts if isinstance(part, Expression)]
+    others = [part for part in parts if not isinstance(part, Expression)]
+    condition: dict[str, Any] = {}
+    if texts:
+        condition["filter_expression"] = (
+            texts[0] if len(texts) == 1 else " AND ".join(f"({t})" for t in texts)
+        )
+    if others:
+        condition["filter"] = _encode_node(all_of(*others))
+    return condition
 
 
 def _encode_node(node: Filter) -> filter_pb2.Filter:
@@ -38,6 +49,8 @@ def _encode_node(node: Filter) -> filter_pb2.Filter:
             return filter_pb2.Filter(negated=_encode_node(node.part))
         case Comparison():
             return filter_pb2.Filter(comparison=_encode_comparison(node))
+        case Expression():
+            raise MemoryClientError("an expression can be joined by & only: write the rest into its text")
     raise MemoryClientError(f"{node!r} is no filter: build one with ricordo.filters")
 
 

@@ -7,7 +7,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo import models
 from ricordo._convert import details, enums, memories, paging, scopes
-from ricordo._convert.filters import encode_filter
+from ricordo._convert.filters import encode_condition
 from ricordo._convert.sendable import sendable
 from ricordo.errors import MemoryClientError
 from ricordo.filters import MEMORY_FIELDS, FilterInput
@@ -105,7 +105,7 @@ def list_request(
         visibility=enums.VISIBILITY.encode(visibility),
         kinds=[enums.MEMORY_KIND.encode(kind) for kind in kinds],
         custom_types=custom_types,
-        filter=encode_filter(filters, MEMORY_FIELDS),
+        **encode_condition(filters, MEMORY_FIELDS),
         include_deleted=include_deleted,
         order_by=paging.encode_order(order_by),
         view=enums.VIEW.encode(view),
@@ -198,7 +198,7 @@ def search_request(
         visibility=enums.VISIBILITY.encode(visibility),
         kinds=[enums.MEMORY_KIND.encode(kind) for kind in kinds],
         custom_types=custom_types,
-        filter=encode_filter(filters, MEMORY_FIELDS),
+        **encode_condition(filters, MEMORY_FIELDS),
         include_embedding=include_embedding,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from ricordo import models
 from ricordo._convert import enums, paging, scopes, values
-from ricordo._convert.filters import encode_filter
+from ricordo._convert.filters import encode_condition
 from ricordo._convert.sendable import sendable
 from ricordo._convert.turns import encode_turn
 from ricordo.filters import SESSION_FIELDS, TURN_FIELDS, FilterInput
@@ -50,7 +50,7 @@ def list_sessions_request(
     return pb.ListSessionsRequest(
         store_id=store or "",
         scope=scopes.encode_scope_filter(scope),
-        filter=encode_filter(filters, SESSION_FIELDS),
+        **encode_condition(filters, SESSION_FIELDS),
         order_by=paging.encode_order(order_by),
         page_size=page_size,
     )
@@ -112,7 +112,7 @@ def list_turns_request(
     return pb.ListTurnsRequest(
         store_id=store or "",
         scope=scopes.encode_scope_filter(scope),
-        filter=encode_filter(filters, TURN_FIELDS),
+        **encode_condition(filters, TURN_FIELDS),
         order_by=paging.encode_order(order_by),
         view=enums.VIEW.encode(view),
         page_size=page_size,
@@ -133,6 +133,6 @@ def search_turns_request(
         store_id=store or "",
         options=options,
         scope=scopes.encode_scope_filter(scope),
-        filter=encode_filter(filters, TURN_FIELDS),
+        **encode_condition(filters, TURN_FIELDS),
         include_embedding=include_embedding,
     )

@@ -60,6 +60,12 @@ class Comparison(Filter):
     values: tuple[Any, ...] = ()
 
 
+class Expression(Filter):
+    """A condition as text, which the server reads: see `ricordo.filters`. It may be joined by `&` only."""
+
+    text: str
+
+
 def parts_of(node: Filter, join: type[AllOf] | type[AnyOf]) -> tuple[Filter, ...]:
     """The parts of a node of that join, else the node itself: keeps the tree flat."""
     return node.parts if isinstance(node, join) else (node,)

@@ -165,6 +165,7 @@ class ContextSourceSpec(_message.Message):
     MODE_FIELD_NUMBER: _builtins.int
     TOP_K_FIELD_NUMBER: _builtins.int
     FILTER_FIELD_NUMBER: _builtins.int
+    FILTER_EXPRESSION_FIELD_NUMBER: _builtins.int
     CUSTOM_TYPES_FIELD_NUMBER: _builtins.int
     source: Global___ContextSource.ValueType
     """The source. Required."""
@@ -172,9 +173,11 @@ class ContextSourceSpec(_message.Message):
     """How to look."""
     top_k: _builtins.int
     """How many candidates: 1 to 200. Default: the project's, else 20."""
+    filter_expression: _builtins.str
+    """The same as text, in the grammar of filter.proto; with `filter` too, both must hold."""
     @_builtins.property
     def filter(self) -> _filter_pb2.Filter:
-        """As a tree."""
+        """Conditions on the source's own fields."""
 
     @_builtins.property
     def custom_types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -187,20 +190,16 @@ class ContextSourceSpec(_message.Message):
         mode: _search_pb2.SearchMode.ValueType = ...,
         top_k: _builtins.int | None = ...,
         filter: _filter_pb2.Filter | None = ...,
+        filter_expression: _builtins.str = ...,
         custom_types: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_top_k", b"_top_k", "condition", b"condition", "filter", b"filter", "top_k", b"top_k"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_top_k", b"_top_k", "filter", b"filter", "top_k", b"top_k"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_top_k", b"_top_k", "condition", b"condition", "custom_types", b"custom_types", "filter", b"filter", "mode", b"mode", "source", b"source", "top_k", b"top_k"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_top_k", b"_top_k", "custom_types", b"custom_types", "filter", b"filter", "filter_expression", b"filter_expression", "mode", b"mode", "source", b"source", "top_k", b"top_k"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__top_k: _TypeAlias = _typing.Literal["top_k"]  # noqa: Y015
     _WhichOneofArgType__top_k: _TypeAlias = _typing.Literal["_top_k", b"_top_k"]  # noqa: Y015
-    _WhichOneofReturnType_condition: _TypeAlias = _typing.Literal["filter"]  # noqa: Y015
-    _WhichOneofArgType_condition: _TypeAlias = _typing.Literal["condition", b"condition"]  # noqa: Y015
-    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__top_k) -> _WhichOneofReturnType__top_k | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType_condition) -> _WhichOneofReturnType_condition | None: ...
 
 Global___ContextSourceSpec: _TypeAlias = ContextSourceSpec  # noqa: Y015
 

@@ -84,6 +84,22 @@ Global___Comparator: _TypeAlias = Comparator  # noqa: Y015
 class Filter(_message.Message):
     """A condition on rows, as a tree. At most 64 comparisons, depth 8. A row without the named key equals nothing, so
     "not equal" is `negated` of an EQ and holds for such a row.
+
+    Requests also take a `filter_expression`: the same as text of at most 8 KiB, after AIP-160.
+
+      topics.managed_memory_topic: USER_PREFERENCES AND (metadata.stars >= 4 OR fact =~ ".*tea.*")
+
+    - Comparisons are `path operator value`; between them stand AND, OR, NOT (or `-`) and parentheses. OR binds tighter
+      than AND: `a AND b OR c` is `a AND (b OR c)`.
+    - Operators: = != < <= > >=, =~ (MATCHES), and `:`, which is HAS for a list or a metadata value and CONTAINS for a
+      text. `path: *` is EXISTS. != holds for rows without the field.
+    - Paths are those of FieldPath, dots between the segments; createTime and managedMemoryTopic are read as create_time
+      and managed_memory_topic. A segment that is no word is quoted: metadata."a.b".c
+    - Values: text in double quotes (\\" and \\\\ are escapes), numbers, true, false, null, timestamp("2026-01-31T12:00:00Z"),
+      and words of letters, digits, `_` and `-`, such as the names of topics. A time field also takes the quoted ISO 8601
+      time alone, or a number of microseconds since 1970.
+    - INVALID_ARGUMENT / INVALID_FILTER says at which character something else was expected, and what. Metadata:
+      `position` (characters before it), `accepted`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

@@ -275,6 +275,7 @@ class ListMemoriesRequest(_message.Message):
     KINDS_FIELD_NUMBER: _builtins.int
     CUSTOM_TYPES_FIELD_NUMBER: _builtins.int
     FILTER_FIELD_NUMBER: _builtins.int
+    FILTER_EXPRESSION_FIELD_NUMBER: _builtins.int
     INCLUDE_DELETED_FIELD_NUMBER: _builtins.int
     ORDER_BY_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
@@ -284,6 +285,8 @@ class ListMemoriesRequest(_message.Message):
     """The store; empty: `default`."""
     visibility: _scope_pb2.Visibility.ValueType
     """Which visibility."""
+    filter_expression: _builtins.str
+    """The same as text, in the grammar of filter.proto; with `filter` too, both must hold."""
     include_deleted: _builtins.bool
     """Also deleted ones, after the live ones."""
     view: _paging_pb2.View.ValueType
@@ -306,7 +309,7 @@ class ListMemoriesRequest(_message.Message):
 
     @_builtins.property
     def filter(self) -> _filter_pb2.Filter:
-        """As a tree."""
+        """Further conditions."""
 
     @_builtins.property
     def order_by(self) -> _containers.RepeatedCompositeFieldContainer[_paging_pb2.OrderBy]:
@@ -321,24 +324,20 @@ class ListMemoriesRequest(_message.Message):
         kinds: _abc.Iterable[_memory_pb2.MemoryKind.ValueType] | None = ...,
         custom_types: _abc.Iterable[_builtins.str] | None = ...,
         filter: _filter_pb2.Filter | None = ...,
+        filter_expression: _builtins.str = ...,
         include_deleted: _builtins.bool = ...,
         order_by: _abc.Iterable[_paging_pb2.OrderBy] | None = ...,
         view: _paging_pb2.View.ValueType = ...,
         page_size: _builtins.int | None = ...,
         page_token: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "condition", b"condition", "filter", b"filter", "page_size", b"page_size", "scope", b"scope"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "filter", b"filter", "page_size", b"page_size", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "condition", b"condition", "custom_types", b"custom_types", "filter", b"filter", "include_deleted", b"include_deleted", "kinds", b"kinds", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "store_id", b"store_id", "view", b"view", "visibility", b"visibility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "custom_types", b"custom_types", "filter", b"filter", "filter_expression", b"filter_expression", "include_deleted", b"include_deleted", "kinds", b"kinds", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "store_id", b"store_id", "view", b"view", "visibility", b"visibility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
     _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
-    _WhichOneofReturnType_condition: _TypeAlias = _typing.Literal["filter"]  # noqa: Y015
-    _WhichOneofArgType_condition: _TypeAlias = _typing.Literal["condition", b"condition"]  # noqa: Y015
-    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType_condition) -> _WhichOneofReturnType_condition | None: ...
 
 Global___ListMemoriesRequest: _TypeAlias = ListMemoriesRequest  # noqa: Y015
 
@@ -578,11 +577,14 @@ class SearchMemoriesRequest(_message.Message):
     KINDS_FIELD_NUMBER: _builtins.int
     CUSTOM_TYPES_FIELD_NUMBER: _builtins.int
     FILTER_FIELD_NUMBER: _builtins.int
+    FILTER_EXPRESSION_FIELD_NUMBER: _builtins.int
     INCLUDE_EMBEDDING_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     visibility: _scope_pb2.Visibility.ValueType
     """Which visibility."""
+    filter_expression: _builtins.str
+    """The same as text, in the grammar of filter.proto; with `filter` too, both must hold."""
     include_embedding: _builtins.bool
     """Also return each hit's vector."""
     @_builtins.property
@@ -603,7 +605,7 @@ class SearchMemoriesRequest(_message.Message):
 
     @_builtins.property
     def filter(self) -> _filter_pb2.Filter:
-        """As a tree."""
+        """Further conditions."""
 
     def __init__(
         self,
@@ -615,15 +617,14 @@ class SearchMemoriesRequest(_message.Message):
         kinds: _abc.Iterable[_memory_pb2.MemoryKind.ValueType] | None = ...,
         custom_types: _abc.Iterable[_builtins.str] | None = ...,
         filter: _filter_pb2.Filter | None = ...,
+        filter_expression: _builtins.str = ...,
         include_embedding: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["condition", b"condition", "filter", b"filter", "options", b"options", "scope", b"scope"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "options", b"options", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["condition", b"condition", "custom_types", b"custom_types", "filter", b"filter", "include_embedding", b"include_embedding", "kinds", b"kinds", "options", b"options", "scope", b"scope", "store_id", b"store_id", "visibility", b"visibility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["custom_types", b"custom_types", "filter", b"filter", "filter_expression", b"filter_expression", "include_embedding", b"include_embedding", "kinds", b"kinds", "options", b"options", "scope", b"scope", "store_id", b"store_id", "visibility", b"visibility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_condition: _TypeAlias = _typing.Literal["filter"]  # noqa: Y015
-    _WhichOneofArgType_condition: _TypeAlias = _typing.Literal["condition", b"condition"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType_condition) -> _WhichOneofReturnType_condition | None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SearchMemoriesRequest: _TypeAlias = SearchMemoriesRequest  # noqa: Y015
 

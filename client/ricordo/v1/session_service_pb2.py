@@ -30,7 +30,7 @@ from ricordo.v1 import session_pb2 as ricordo_dot_v1_dot_session__pb2
 from ricordo.v1 import turn_pb2 as ricordo_dot_v1_dot_turn__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n ricordo/v1/session_service.proto\x12\nricordo.v1\x1a\x17ricordo/v1/filter.proto\x1a\x17ricordo/v1/paging.proto\x1a\x16ricordo/v1/scope.proto\x1a\x17ricordo/v1/search.proto\x1a\x18ricordo/v1/session.proto\x1a\x15ricordo/v1/turn.proto\"b\n\x14\x43reateSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x07session\x18\x02 \x01(\x0b\x32\x13.ricordo.v1.Session\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"=\n\x15\x43reateSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"G\n\x11GetSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\":\n\x12GetSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"\xe3\x01\n\x13ListSessionsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12$\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.FilterH\x00\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x16\n\tpage_size\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x12\n\npage_token\x18\x06 \x01(\tB\x0b\n\tconditionB\x0c\n\n_page_size\"V\n\x14ListSessionsResponse\x12%\n\x08sessions\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"^\n\x14\x44\x65leteSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"3\n\x15\x44\x65leteSessionResponse\x12\x1a\n\x12\x64\x65leted_turn_count\x18\x01 \x01(\x03\"{\n\x11RecordTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1e\n\x04turn\x18\x03 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x12RecordTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"\x82\x01\n\x17\x42\x61tchRecordTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1f\n\x05turns\x18\x03 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x18\x42\x61tchRecordTurnsResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.ricordo.v1.RecordedTurn\"?\n\x0cRecordedTurn\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"3\n\x0eGetTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07turn_id\x18\x02 \x01(\t\"1\n\x0fGetTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\"\x80\x02\n\x10ListTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12$\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.FilterH\x00\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x1e\n\x04view\x18\x05 \x01(\x0e\x32\x10.ricordo.v1.View\x12\x16\n\tpage_size\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x12\n\npage_token\x18\x07 \x01(\tB\x0b\n\tconditionB\x0c\n\n_page_size\"M\n\x11ListTurnsResponse\x12\x1f\n\x05turns\x18\x01 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xc8\x01\n\x12SearchTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12*\n\x07options\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.SearchOptions\x12&\n\x05scope\x18\x03 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12$\n\x06\x66ilter\x18\x04 \x01(\x0b\x32\x12.ricordo.v1.FilterH\x00\x12\x19\n\x11include_embedding\x18\x05 \x01(\x08\x42\x0b\n\tcondition\"b\n\x13SearchTurnsResponse\x12!\n\x04hits\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.TurnHit\x12(\n\x06report\x18\x02 \x01(\x0b\x32\x18.ricordo.v1.SearchReport\"\x94\x01\n\x07TurnHit\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x15\n\x08\x64istance\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12#\n\x04legs\x18\x04 \x01(\x0b\x32\x15.ricordo.v1.LegScores\x12\x11\n\tembedding\x18\x05 \x03(\x02\x42\x0b\n\t_distance2\xe6\x05\n\x0eSessionService\x12T\n\rCreateSession\x12 .ricordo.v1.CreateSessionRequest\x1a!.ricordo.v1.CreateSessionResponse\x12K\n\nGetSession\x12\x1d.ricordo.v1.GetSessionRequest\x1a\x1e.ricordo.v1.GetSessionResponse\x12Q\n\x0cListSessions\x12\x1f.ricordo.v1.ListSessionsRequest\x1a .ricordo.v1.ListSessionsResponse\x12T\n\rDeleteSession\x12 .ricordo.v1.DeleteSessionRequest\x1a!.ricordo.v1.DeleteSessionResponse\x12K\n\nRecordTurn\x12\x1d.ricordo.v1.RecordTurnRequest\x1a\x1e.ricordo.v1.RecordTurnResponse\x12]\n\x10\x42\x61tchRecordTurns\x12#.ricordo.v1.BatchRecordTurnsRequest\x1a$.ricordo.v1.BatchRecordTurnsResponse\x12\x42\n\x07GetTurn\x12\x1a.ricordo.v1.GetTurnRequest\x1a\x1b.ricordo.v1.GetTurnResponse\x12H\n\tListTurns\x12\x1c.ricordo.v1.ListTurnsRequest\x1a\x1d.ricordo.v1.ListTurnsResponse\x12N\n\x0bSearchTurns\x12\x1e.ricordo.v1.SearchTurnsRequest\x1a\x1f.ricordo.v1.SearchTurnsResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n ricordo/v1/session_service.proto\x12\nricordo.v1\x1a\x17ricordo/v1/filter.proto\x1a\x17ricordo/v1/paging.proto\x1a\x16ricordo/v1/scope.proto\x1a\x17ricordo/v1/search.proto\x1a\x18ricordo/v1/session.proto\x1a\x15ricordo/v1/turn.proto\"b\n\x14\x43reateSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x07session\x18\x02 \x01(\x0b\x32\x13.ricordo.v1.Session\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"=\n\x15\x43reateSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"G\n\x11GetSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\":\n\x12GetSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"\xef\x01\n\x13ListSessionsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x07 \x01(\t\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x16\n\tpage_size\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x06 \x01(\tB\x0c\n\n_page_size\"V\n\x14ListSessionsResponse\x12%\n\x08sessions\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"^\n\x14\x44\x65leteSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"3\n\x15\x44\x65leteSessionResponse\x12\x1a\n\x12\x64\x65leted_turn_count\x18\x01 \x01(\x03\"{\n\x11RecordTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1e\n\x04turn\x18\x03 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x12RecordTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"\x82\x01\n\x17\x42\x61tchRecordTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1f\n\x05turns\x18\x03 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x18\x42\x61tchRecordTurnsResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.ricordo.v1.RecordedTurn\"?\n\x0cRecordedTurn\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"3\n\x0eGetTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07turn_id\x18\x02 \x01(\t\"1\n\x0fGetTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\"\x8c\x02\n\x10ListTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x08 \x01(\t\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x1e\n\x04view\x18\x05 \x01(\x0e\x32\x10.ricordo.v1.View\x12\x16\n\tpage_size\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x07 \x01(\tB\x0c\n\n_page_size\"M\n\x11ListTurnsResponse\x12\x1f\n\x05turns\x18\x01 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xd4\x01\n\x12SearchTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12*\n\x07options\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.SearchOptions\x12&\n\x05scope\x18\x03 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x04 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x06 \x01(\t\x12\x19\n\x11include_embedding\x18\x05 \x01(\x08\"b\n\x13SearchTurnsResponse\x12!\n\x04hits\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.TurnHit\x12(\n\x06report\x18\x02 \x01(\x0b\x32\x18.ricordo.v1.SearchReport\"\x94\x01\n\x07TurnHit\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x15\n\x08\x64istance\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12#\n\x04legs\x18\x04 \x01(\x0b\x32\x15.ricordo.v1.LegScores\x12\x11\n\tembedding\x18\x05 \x03(\x02\x42\x0b\n\t_distance2\xe6\x05\n\x0eSessionService\x12T\n\rCreateSession\x12 .ricordo.v1.CreateSessionRequest\x1a!.ricordo.v1.CreateSessionResponse\x12K\n\nGetSession\x12\x1d.ricordo.v1.GetSessionRequest\x1a\x1e.ricordo.v1.GetSessionResponse\x12Q\n\x0cListSessions\x12\x1f.ricordo.v1.ListSessionsRequest\x1a .ricordo.v1.ListSessionsResponse\x12T\n\rDeleteSession\x12 .ricordo.v1.DeleteSessionRequest\x1a!.ricordo.v1.DeleteSessionResponse\x12K\n\nRecordTurn\x12\x1d.ricordo.v1.RecordTurnRequest\x1a\x1e.ricordo.v1.RecordTurnResponse\x12]\n\x10\x42\x61tchRecordTurns\x12#.ricordo.v1.BatchRecordTurnsRequest\x1a$.ricordo.v1.BatchRecordTurnsResponse\x12\x42\n\x07GetTurn\x12\x1a.ricordo.v1.GetTurnRequest\x1a\x1b.ricordo.v1.GetTurnResponse\x12H\n\tListTurns\x12\x1c.ricordo.v1.ListTurnsRequest\x1a\x1d.ricordo.v1.ListTurnsResponse\x12N\n\x0bSearchTurns\x12\x1e.ricordo.v1.SearchTurnsRequest\x1a\x1f.ricordo.v1.SearchTurnsResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,37 +47,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETSESSIONRESPONSE']._serialized_start=432
   _globals['_GETSESSIONRESPONSE']._serialized_end=490
   _globals['_LISTSESSIONSREQUEST']._serialized_start=493
-  _globals['_LISTSESSIONSREQUEST']._serialized_end=720
-  _globals['_LISTSESSIONSRESPONSE']._serialized_start=722
-  _globals['_LISTSESSIONSRESPONSE']._serialized_end=808
-  _globals['_DELETESESSIONREQUEST']._serialized_start=810
-  _globals['_DELETESESSIONREQUEST']._serialized_end=904
-  _globals['_DELETESESSIONRESPONSE']._serialized_start=906
-  _globals['_DELETESESSIONRESPONSE']._serialized_end=957
-  _globals['_RECORDTURNREQUEST']._serialized_start=959
-  _globals['_RECORDTURNREQUEST']._serialized_end=1082
-  _globals['_RECORDTURNRESPONSE']._serialized_start=1084
-  _globals['_RECORDTURNRESPONSE']._serialized_end=1153
-  _globals['_BATCHRECORDTURNSREQUEST']._serialized_start=1156
-  _globals['_BATCHRECORDTURNSREQUEST']._serialized_end=1286
-  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_start=1288
-  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_end=1357
-  _globals['_RECORDEDTURN']._serialized_start=1359
-  _globals['_RECORDEDTURN']._serialized_end=1422
-  _globals['_GETTURNREQUEST']._serialized_start=1424
-  _globals['_GETTURNREQUEST']._serialized_end=1475
-  _globals['_GETTURNRESPONSE']._serialized_start=1477
-  _globals['_GETTURNRESPONSE']._serialized_end=1526
-  _globals['_LISTTURNSREQUEST']._serialized_start=1529
-  _globals['_LISTTURNSREQUEST']._serialized_end=1785
-  _globals['_LISTTURNSRESPONSE']._serialized_start=1787
-  _globals['_LISTTURNSRESPONSE']._serialized_end=1864
-  _globals['_SEARCHTURNSREQUEST']._serialized_start=1867
-  _globals['_SEARCHTURNSREQUEST']._serialized_end=2067
-  _globals['_SEARCHTURNSRESPONSE']._serialized_start=2069
-  _globals['_SEARCHTURNSRESPONSE']._serialized_end=2167
-  _globals['_TURNHIT']._serialized_start=2170
-  _globals['_TURNHIT']._serialized_end=2318
-  _globals['_SESSIONSERVICE']._serialized_start=2321
-  _globals['_SESSIONSERVICE']._serialized_end=3063
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=732
+  _globals['_LISTSESSIONSRESPONSE']._serialized_start=734
+  _globals['_LISTSESSIONSRESPONSE']._serialized_end=820
+  _globals['_DELETESESSIONREQUEST']._serialized_start=822
+  _globals['_DELETESESSIONREQUEST']._serialized_end=916
+  _globals['_DELETESESSIONRESPONSE']._serialized_start=918
+  _globals['_DELETESESSIONRESPONSE']._serialized_end=969
+  _globals['_RECORDTURNREQUEST']._serialized_start=971
+  _globals['_RECORDTURNREQUEST']._serialized_end=1094
+  _globals['_RECORDTURNRESPONSE']._serialized_start=1096
+  _globals['_RECORDTURNRESPONSE']._serialized_end=1165
+  _globals['_BATCHRECORDTURNSREQUEST']._serialized_start=1168
+  _globals['_BATCHRECORDTURNSREQUEST']._serialized_end=1298
+  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_start=1300
+  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_end=1369
+  _globals['_RECORDEDTURN']._serialized_start=1371
+  _globals['_RECORDEDTURN']._serialized_end=1434
+  _globals['_GETTURNREQUEST']._serialized_start=1436
+  _globals['_GETTURNREQUEST']._serialized_end=1487
+  _globals['_GETTURNRESPONSE']._serialized_start=1489
+  _globals['_GETTURNRESPONSE']._serialized_end=1538
+  _globals['_LISTTURNSREQUEST']._serialized_start=1541
+  _globals['_LISTTURNSREQUEST']._serialized_end=1809
+  _globals['_LISTTURNSRESPONSE']._serialized_start=1811
+  _globals['_LISTTURNSRESPONSE']._serialized_end=1888
+  _globals['_SEARCHTURNSREQUEST']._serialized_start=1891
+  _globals['_SEARCHTURNSREQUEST']._serialized_end=2103
+  _globals['_SEARCHTURNSRESPONSE']._serialized_start=2105
+  _globals['_SEARCHTURNSRESPONSE']._serialized_end=2203
+  _globals['_TURNHIT']._serialized_start=2206
+  _globals['_TURNHIT']._serialized_end=2354
+  _globals['_SESSIONSERVICE']._serialized_start=2357
+  _globals['_SESSIONSERVICE']._serialized_end=3099
 # @@protoc_insertion_point(module_scope)

@@ -133,11 +133,14 @@ class ListSessionsRequest(_message.Message):
     STORE_ID_FIELD_NUMBER: _builtins.int
     SCOPE_FIELD_NUMBER: _builtins.int
     FILTER_FIELD_NUMBER: _builtins.int
+    FILTER_EXPRESSION_FIELD_NUMBER: _builtins.int
     ORDER_BY_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
+    filter_expression: _builtins.str
+    """The same as text, in the grammar of filter.proto; with `filter` too, both must hold."""
     page_size: _builtins.int
     """Rows a page: 1 to 1,000, default 50. A page ends early at 3 MiB."""
     page_token: _builtins.str
@@ -148,7 +151,7 @@ class ListSessionsRequest(_message.Message):
 
     @_builtins.property
     def filter(self) -> _filter_pb2.Filter:
-        """As a tree."""
+        """Further conditions."""
 
     @_builtins.property
     def order_by(self) -> _containers.RepeatedCompositeFieldContainer[_paging_pb2.OrderBy]:
@@ -160,22 +163,18 @@ class ListSessionsRequest(_message.Message):
         store_id: _builtins.str = ...,
         scope: _scope_pb2.ScopeFilter | None = ...,
         filter: _filter_pb2.Filter | None = ...,
+        filter_expression: _builtins.str = ...,
         order_by: _abc.Iterable[_paging_pb2.OrderBy] | None = ...,
         page_size: _builtins.int | None = ...,
         page_token: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "condition", b"condition", "filter", b"filter", "page_size", b"page_size", "scope", b"scope"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "filter", b"filter", "page_size", b"page_size", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "condition", b"condition", "filter", b"filter", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "filter", b"filter", "filter_expression", b"filter_expression", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
     _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
-    _WhichOneofReturnType_condition: _TypeAlias = _typing.Literal["filter"]  # noqa: Y015
-    _WhichOneofArgType_condition: _TypeAlias = _typing.Literal["condition", b"condition"]  # noqa: Y015
-    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType_condition) -> _WhichOneofReturnType_condition | None: ...
 
 Global___ListSessionsRequest: _TypeAlias = ListSessionsRequest  # noqa: Y015
 
@@ -460,12 +459,15 @@ class ListTurnsRequest(_message.Message):
     STORE_ID_FIELD_NUMBER: _builtins.int
     SCOPE_FIELD_NUMBER: _builtins.int
     FILTER_FIELD_NUMBER: _builtins.int
+    FILTER_EXPRESSION_FIELD_NUMBER: _builtins.int
     ORDER_BY_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
+    filter_expression: _builtins.str
+    """The same as text, in the grammar of filter.proto; with `filter` too, both must hold."""
     view: _paging_pb2.View.ValueType
     """BASIC leaves out content, tool calls and data."""
     page_size: _builtins.int
@@ -478,7 +480,7 @@ class ListTurnsRequest(_message.Message):
 
     @_builtins.property
     def filter(self) -> _filter_pb2.Filter:
-        """As a tree."""
+        """Further conditions."""
 
     @_builtins.property
     def order_by(self) -> _containers.RepeatedCompositeFieldContainer[_paging_pb2.OrderBy]:
@@ -490,23 +492,19 @@ class ListTurnsRequest(_message.Message):
         store_id: _builtins.str = ...,
         scope: _scope_pb2.ScopeFilter | None = ...,
         filter: _filter_pb2.Filter | None = ...,
+        filter_expression: _builtins.str = ...,
         order_by: _abc.Iterable[_paging_pb2.OrderBy] | None = ...,
         view: _paging_pb2.View.ValueType = ...,
         page_size: _builtins.int | None = ...,
         page_token: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "condition", b"condition", "filter", b"filter", "page_size", b"page_size", "scope", b"scope"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "filter", b"filter", "page_size", b"page_size", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "condition", b"condition", "filter", b"filter", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "store_id", b"store_id", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "filter", b"filter", "filter_expression", b"filter_expression", "order_by", b"order_by", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "store_id", b"store_id", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
     _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
-    _WhichOneofReturnType_condition: _TypeAlias = _typing.Literal["filter"]  # noqa: Y015
-    _WhichOneofArgType_condition: _TypeAlias = _typing.Literal["condition", b"condition"]  # noqa: Y015
-    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType_condition) -> _WhichOneofReturnType_condition | None: ...
 
 Global___ListTurnsRequest: _TypeAlias = ListTurnsRequest  # noqa: Y015
 
@@ -544,9 +542,12 @@ class SearchTurnsRequest(_message.Message):
     OPTIONS_FIELD_NUMBER: _builtins.int
     SCOPE_FIELD_NUMBER: _builtins.int
     FILTER_FIELD_NUMBER: _builtins.int
+    FILTER_EXPRESSION_FIELD_NUMBER: _builtins.int
     INCLUDE_EMBEDDING_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
+    filter_expression: _builtins.str
+    """The same as text, in the grammar of filter.proto; with `filter` too, both must hold."""
     include_embedding: _builtins.bool
     """Also return each hit's vector."""
     @_builtins.property
@@ -559,7 +560,7 @@ class SearchTurnsRequest(_message.Message):
 
     @_builtins.property
     def filter(self) -> _filter_pb2.Filter:
-        """As a tree."""
+        """Further conditions."""
 
     def __init__(
         self,
@@ -568,15 +569,14 @@ class SearchTurnsRequest(_message.Message):
         options: _search_pb2.SearchOptions | None = ...,
         scope: _scope_pb2.ScopeFilter | None = ...,
         filter: _filter_pb2.Filter | None = ...,
+        filter_expression: _builtins.str = ...,
         include_embedding: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["condition", b"condition", "filter", b"filter", "options", b"options", "scope", b"scope"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "options", b"options", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["condition", b"condition", "filter", b"filter", "include_embedding", b"include_embedding", "options", b"options", "scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "filter_expression", b"filter_expression", "include_embedding", b"include_embedding", "options", b"options", "scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_condition: _TypeAlias = _typing.Literal["filter"]  # noqa: Y015
-    _WhichOneofArgType_condition: _TypeAlias = _typing.Literal["condition", b"condition"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType_condition) -> _WhichOneofReturnType_condition | None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SearchTurnsRequest: _TypeAlias = SearchTurnsRequest  # noqa: Y015
 

@@ -11,7 +11,7 @@ from ricordo_server.domain.filter_fields import SESSION_FIELDS, TURN_FIELDS
 from ricordo_server.domain.session import RecordedTurn, SessionQuery, TurnQuery
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import TURN_ID, check_batch, check_pattern
-from ricordo_server.rpc.convert.filters import decode_filter
+from ricordo_server.rpc.convert.filters import decode_condition
 from ricordo_server.rpc.convert.scope import decode_scope_filter
 from ricordo_server.rpc.convert.search import decode_options, encode_hit, encode_report
 from ricordo_server.rpc.convert.sessions import decode_session, decode_session_scope, encode_session
@@ -129,12 +129,12 @@ def encode_recorded(recorded: Sequence[RecordedTurn]) -> pb.BatchRecordTurnsResp
 def decode_session_query(request: pb.ListSessionsRequest) -> SessionQuery:
     return SessionQuery(
         scope=decode_scope_filter(request.scope),
-        filter=decode_filter(request.filter, SESSION_FIELDS) if request.HasField("filter") else None,
+        filter=decode_condition(request, SESSION_FIELDS),
     )
 
 
 def decode_turn_query(request: pb.ListTurnsRequest | pb.SearchTurnsRequest) -> TurnQuery:
     return TurnQuery(
         scope=decode_scope_filter(request.scope),
-        filter=decode_filter(request.filter, TURN_FIELDS) if request.HasField("filter") else None,
+        filter=decode_condition(request, TURN_FIELDS),
     )

@@ -27,7 +27,7 @@ from ricordo_server.domain.search import SearchMode
 from ricordo_server.domain.session import Turn
 from ricordo_server.rpc.checks import check_range, check_text, check_type_names
 from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
-from ricordo_server.rpc.convert.filters import decode_filter
+from ricordo_server.rpc.convert.filters import decode_condition
 from ricordo_server.rpc.convert.memories import encode_memory
 from ricordo_server.rpc.convert.scope import decode_scope_filter, decode_visibility
 from ricordo_server.rpc.convert.search import decode_mode, decode_top_k
@@ -77,9 +77,7 @@ def _decode_source(message: pb.ContextSourceSpec, field: str) -> SourceSpec:
         source=source,
         mode=decode_mode(message.mode, f"{field}.mode") or SearchMode.HYBRID,
         top_k=decode_top_k(message, field, DEFAULT_CONTEXT_TOP_K) if message.HasField("top_k") else None,
-        filter=decode_filter(message.filter, fields, f"{field}.filter")
-        if message.HasField("filter")
-        else None,
+        filter=decode_condition(message, fields, f"{field}."),
         custom_types=check_type_names(f"{field}.custom_types", message.custom_types),
     )
 

@@ -1,15 +1,29 @@
 """Filter trees from messages."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from ricordo.v1 import filter_pb2 as pb
 from ricordo_server.domain.errors import invalid_filter
 from ricordo_server.domain.filter import AllOf, AnyOf, Comparator, Comparison, Filter, Negated
 from ricordo_server.domain.filter_check import check_filter, check_size
 from ricordo_server.domain.filter_fields import FilterFields
+from ricordo_server.rpc.convert.filter_expressions import decode_filter_expression
 from ricordo_server.rpc.convert.metadata import decode_value
 
 PREFIX = "COMPARATOR_"
+
+
+def decode_condition(request: Any, fields: FilterFields, parent: str = "") -> Filter | None:
+    """What a request or a part of one asks in `filter` and `filter_expression`; `parent` is its path with a dot.
+
+    Raises:
+        DomainError: LIMIT_EXCEEDED, INVALID_FILTER or INVALID_FIELD, with the path of the part at fault.
+    """
+    message = request.filter if request.HasField("filter") else None
+    tree = decode_filter(message, fields, f"{parent}filter")
+    expression = decode_filter_expression(request.filter_expression, fields, f"{parent}filter_expression")
+    return AllOf((tree, expression)) if tree and expression else tree or expression
 
 
 def decode_filter(message: pb.Filter | None, fields: FilterFields, field: str = "filter") -> Filter | None:

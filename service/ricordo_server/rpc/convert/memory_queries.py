@@ -8,7 +8,7 @@ from ricordo_server.domain.filter_fields import MEMORY_FIELDS
 from ricordo_server.domain.memory import MemoryKey, MemoryQuery
 from ricordo_server.domain.taxonomy import Domain, DomainQuery
 from ricordo_server.rpc.checks import MEMORY_ID, check_pattern, check_type_names
-from ricordo_server.rpc.convert.filters import decode_filter
+from ricordo_server.rpc.convert.filters import decode_condition
 from ricordo_server.rpc.convert.memories import decode_custom_type, decode_kind, decode_kinds
 from ricordo_server.rpc.convert.memory_details import decode_taxonomic
 from ricordo_server.rpc.convert.memory_keys import decode_key
@@ -48,7 +48,7 @@ def decode_query(request: Any, *, include_deleted: bool = False) -> MemoryQuery:
         visibility=decode_visibility(request.visibility),
         kinds=decode_kinds(request.kinds),
         custom_types=check_type_names("custom_types", request.custom_types),
-        filter=decode_filter(request.filter, MEMORY_FIELDS) if request.HasField("filter") else None,
+        filter=decode_condition(request, MEMORY_FIELDS),
         include_deleted=include_deleted,
     )
 
