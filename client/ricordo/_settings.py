@@ -49,11 +49,15 @@ class Settings:
     timeout: float
     tls: bool
     root_certificates: bytes | None
+    certificate_chain: bytes | None
+    private_key: bytes | None
     local_subchannel_pool: bool
 
     def credentials(self) -> grpc.ChannelCredentials | None:
         """TLS credentials; None for plain text."""
-        return grpc.ssl_channel_credentials(self.root_certificates) if self.tls else None
+        if not self.tls:
+            return None
+        return grpc.ssl_channel_credentials(self.root_certificates, self.private_key, self.certificate_chain)
 
     def options(self) -> list[tuple[str, str | int]]:
         """The channel's options: retries by service config, keepalive during calls only, sizes."""
@@ -80,26 +84,33 @@ def make_settings(
     timeout: float,
     tls: bool | None,
     root_certificates: bytes | None,
+    certificate_chain: bytes | None,
+    private_key: bytes | None,
     local_subchannel_pool: bool,
 ) -> Settings:
     """Checks and completes what the caller gave.
 
     Raises:
-        MemoryClientError: A blank target or token, a timeout that is no number of seconds above 0, or root
-            certificates together with `tls=False`.
+        MemoryClientError: A blank target or token, a timeout that is no number of seconds above 0, certificates
+            together with `tls=False`, or a client certificate without its key.
     """
     if not first_given(target):
         raise MemoryClientError("the target is blank: give host:port, for example localhost:7483")
     if token is not None and not first_given(token):
         raise MemoryClientError("the token is blank: leave it out for a server that takes none")
-    if root_certificates is not None and tls is False:
-        raise MemoryClientError("root_certificates are for TLS: leave out tls=False")
+    certificates = (root_certificates, certificate_chain, private_key)
+    if any(certificates) and tls is False:
+        raise MemoryClientError("certificates are for TLS: leave out tls=False")
+    if (certificate_chain is None) != (private_key is None):
+        raise MemoryClientError("certificate_chain and private_key belong together: give both")
     return Settings(
         target=target.strip(),
         token=token.strip() if token else None,
         timeout=check_timeout(timeout),
-        tls=tls if tls is not None else root_certificates is not None or not is_loopback(target.strip()),
+        tls=tls if tls is not None else any(certificates) or not is_loopback(target.strip()),
         root_certificates=root_certificates,
+        certificate_chain=certificate_chain,
+        private_key=private_key,
         local_subchannel_pool=local_subchannel_pool,
     )
 

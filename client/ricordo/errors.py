@@ -165,5 +165,11 @@ class MemoryConnectionError(MemoryAPIError):
     retryable = True
 
 
+class TransportSecurityError(MemoryConnectionError):
+    """The two sides do not agree on TLS or on a certificate; the message says what to change."""
+
+    retryable = False
+
+
 class DeadlineExceededError(MemoryConnectionError):
     """The call took longer than its `timeout`; nothing is half-written."""

@@ -7,6 +7,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ricordo_server.embedding import EmbeddingSettings
+from ricordo_server.rpc.transport import TlsSettings
 
 DEFAULT_PORT = 7483
 
@@ -28,6 +29,9 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     """0 takes a free port."""
+    tls: TlsSettings = TlsSettings()
+    insecure_behind_proxy: bool = False
+    """Lets plain text be served beyond loopback: for a proxy in front that speaks TLS to the callers."""
     processes: int = Field(1, ge=1, le=64)
     """Server processes on the one port; more than one only helps with more than one core."""
     pool_size: int = Field(16, ge=1)

@@ -51,6 +51,7 @@ from ricordo_server.rpc.memory_service import MemoryService
 from ricordo_server.rpc.project_service import ProjectService
 from ricordo_server.rpc.session_service import SessionService
 from ricordo_server.rpc.store_service import StoreService
+from ricordo_server.rpc.transport import find_listening_fault, server_credentials
 
 log = logging.getLogger("ricordo.server")
 
@@ -115,7 +116,14 @@ async def _pool(stack: AsyncExitStack, url: str, size: int, settings: Settings) 
 async def serving(
     settings: Settings, services: Services, *, reuse_port: bool = False
 ) -> AsyncIterator[RunningServer]:
-    """A server that answers on `port`; stops gently when the block is left."""
+    """A server that answers on `port`; stops gently when the block is left.
+
+    Raises:
+        UnsafeToServe: strangers could reach it.
+        BadCertificateError: it could not serve with the certificate that it was given.
+    """
+    if fault := listening_fault(settings):
+        raise UnsafeToServe([fault])
     server = grpc.aio.server(
         # Outermost first.
         interceptors=[
@@ -141,7 +149,7 @@ async def serving(
     names = add_servicers(server, services)
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
     reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    port = server.add_insecure_port(f"{settings.host}:{settings.port}")
+    port = _listen(server, f"{settings.host}:{settings.port}", server_credentials(settings.tls))
     await server.start()
     for name in ("", *names):
         await health_servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
@@ -153,6 +161,22 @@ async def serving(
         await health_servicer.enter_graceful_shutdown()
         await asyncio.sleep(settings.shutdown_delay)
         await server.stop(settings.shutdown_grace)
+
+
+def listening_fault(settings: Settings, *, development: bool = False) -> str:
+    """Why strangers could reach the server; empty when they could not. `development`: it will have that principal."""
+    return find_listening_fault(
+        settings.host,
+        tls=settings.tls.certificate is not None,
+        behind_proxy=settings.insecure_behind_proxy,
+        development=development or settings.development_project is not None,
+    )
+
+
+def _listen(server: grpc.aio.Server, address: str, credentials: grpc.ServerCredentials | None) -> int:
+    if credentials is None:
+        return server.add_insecure_port(address)
+    return server.add_secure_port(address, credentials)
 
 
 def add_servicers(server: grpc.aio.Server, services: Services) -> list[str]:

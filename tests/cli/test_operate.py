@@ -11,6 +11,7 @@ import pytest
 from ricordo import Client
 from ricordo_server import embedded
 from tests.cli.programs import environment_of, run, run_program, started
+from tests.fixtures.certificates import Authority
 from tests.fixtures.database import TestDatabase
 
 pytestmark = pytest.mark.xdist_group("operate")
@@ -160,7 +161,39 @@ def test_serve_refuses_other_machines_and_says_why() -> None:
     settings = environment_of({"database_url": "postgresql://x", "development_project": UUID(int=1)})
     refused = run("serve", "--host", "0.0.0.0", **settings)
     assert refused.exit_code == 2
-    assert "can be reached from other machines, and this server has no credentials" in refused.stderr
+    assert "the development principal takes anyone at their word" in refused.stderr
+
+
+def test_up_refuses_other_machines_before_it_makes_anything(tmp_path: Path) -> None:
+    refused = run("up", "--host", "0.0.0.0", "--data-folder", str(tmp_path / "data"))
+    assert refused.exit_code == 2
+    assert not (tmp_path / "data").exists()
+
+
+def test_half_a_certificate_is_a_misuse() -> None:
+    refused = run("serve", "--tls-certificate", "c.pem", RICORDO_DATABASE_URL="postgresql://x")
+    assert refused.exit_code == 2
+    assert "tls: Value error, a certificate and its key belong together" in refused.stderr
+
+
+def test_commands_follow_the_server_to_tls(tmp_path: Path) -> None:
+    authority, clients = Authority(), Authority("clients")
+    certificate, key = authority.issue().write(tmp_path)
+    own_certificate, own_key = clients.issue(()).write(tmp_path, "client")
+    for name, pem in (("ca", authority.pem), ("clients", clients.pem)):
+        (tmp_path / f"{name}.pem").write_bytes(pem)
+    tls = ("--tls-certificate", str(certificate), "--tls-key", str(key))
+    tls += ("--tls-client-ca", str(tmp_path / "clients.pem"), "--data-folder", str(tmp_path / "data"))
+    with started(tmp_path, "up", "--port", "0", "--processes", "2", *tls) as program:
+        target = program.wait_for(r"ready on (127\.0\.0\.1:\d+)")[1]
+        show = ("project", "show", "--target", target)
+        own = ("--client-certificate", str(own_certificate), "--client-key", str(own_key))
+        shown = run("--ca", str(tmp_path / "ca.pem"), *own, *show)
+        assert shown.exit_code == 0, shown.stderr
+        assert "default" in shown.stdout
+        assert "not trusted here" in run(*own, *show).stderr
+        assert "--client-certificate" in run("--ca", str(tmp_path / "ca.pem"), *show).stderr
+        assert program.stop() == 0
 
 
 def test_serve_refuses_when_nobody_could_call() -> None:

@@ -13,7 +13,8 @@ from tests.fixtures.fake_service import METHODS, Delay, running_fake_service
 
 
 def settings(target: str = "localhost:7483", **given: object) -> Settings:
-    arguments = {"token": None, "timeout": 30.0, "tls": None, "root_certificates": None} | given
+    absent = dict.fromkeys(("token", "tls", "root_certificates", "certificate_chain", "private_key"))
+    arguments = absent | {"timeout": 30.0} | given
     return make_settings(target, local_subchannel_pool=False, **arguments)
 
 
@@ -45,6 +46,7 @@ def test_other_machines_are_reached_by_tls(target: str) -> None:
 def test_tls_can_be_chosen() -> None:
     assert settings(tls=True).tls
     assert settings(root_certificates=b"pem").tls
+    assert settings(certificate_chain=b"pem", private_key=b"pem").tls
     assert not settings("ricordo.example:443", tls=False).tls
 
 
@@ -56,6 +58,9 @@ def test_tls_can_be_chosen() -> None:
         {"timeout": 0},
         {"timeout": True},
         {"root_certificates": b"x", "tls": False},
+        {"certificate_chain": b"x", "private_key": b"x", "tls": False},
+        {"certificate_chain": b"x"},
+        {"private_key": b"x"},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(given: dict[str, object]) -> None:

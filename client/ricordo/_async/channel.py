@@ -65,7 +65,7 @@ class AsyncConnection:
         try:
             return await send(request, timeout=seconds, metadata=self._settings.call_metadata())
         except grpc.RpcError as error:
-            raise to_exception(error, self._settings.target) from error
+            raise to_exception(error, self._settings.target, tls=self._settings.tls) from error
 
     async def close(self) -> None:
         """Closes the channel; calls in flight are cancelled. Closing again does nothing."""

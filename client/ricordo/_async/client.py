@@ -38,6 +38,8 @@ class AsyncClient:
         timeout: float = DEFAULT_TIMEOUT,
         tls: bool | None = None,
         root_certificates: bytes | None = None,
+        certificate_chain: bytes | None = None,
+        private_key: bytes | None = None,
         local_subchannel_pool: bool = False,
     ) -> None:
         """Describes the connection; nothing is sent yet.
@@ -46,8 +48,10 @@ class AsyncClient:
             target: "host:port".
             token: The credential, which also names the project; sent as a bearer token.
             timeout: Seconds for a call that names none of its own, retries included.
-            tls: Whether to encrypt; None: unless the target is on this machine.
+            tls: Whether to encrypt; None: unless the target is on this machine, or when certificates are given.
             root_certificates: PEM bytes of the authorities to trust instead of the system's.
+            certificate_chain: PEM bytes of this client's certificate, for a server that asks for one.
+            private_key: PEM bytes of its key.
             local_subchannel_pool: Do not share the connection with other clients of this process: several such
                 clients use several processes of a server.
 
@@ -60,6 +64,8 @@ class AsyncClient:
             timeout=timeout,
             tls=tls,
             root_certificates=root_certificates,
+            certificate_chain=certificate_chain,
+            private_key=private_key,
             local_subchannel_pool=local_subchannel_pool,
         )
         self._connection = AsyncConnection(settings)

@@ -10,6 +10,7 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from ricordo import errors
+from ricordo._convert.tls_faults import find_tls_hint, find_tls_remedy
 from ricordo.errors import Failure, FieldViolation, MemoryAPIError, MemoryNotSupportedError
 
 DOMAIN = "ricordo"
@@ -68,14 +69,19 @@ class FailedCall(Protocol):
     def details(self) -> str | None: ...
 
 
-def to_exception(error: FailedCall, target: str) -> MemoryAPIError | MemoryNotSupportedError:
+def to_exception(
+    error: FailedCall, target: str, *, tls: bool = False
+) -> MemoryAPIError | MemoryNotSupportedError:
     """The exception that stands for a failed call.
 
     Args:
         error: A `grpc.RpcError` of either kind of channel.
         target: Where the call went, named in the message when no server answered.
+        tls: Whether it went encrypted.
     """
-    failure = read_failure(error, target)
+    failure = read_failure(error, target, tls=tls)
+    if not failure.reason and (remedy := find_tls_remedy(error.details() or "")):
+        return errors.TransportSecurityError(Failure(failure.code, f"{target}: {remedy}"))
     if failure.code == "UNIMPLEMENTED" and failure.reason:
         return MemoryNotSupportedError(
             f"{target} is not set up for this: {failure.reason}: {failure.message}"
@@ -90,7 +96,7 @@ def _exception_class(failure: Failure) -> type[MemoryAPIError]:
     return WITHOUT_REASON.get(failure.code, by_code)
 
 
-def read_failure(error: FailedCall, target: str) -> Failure:
+def read_failure(error: FailedCall, target: str, *, tls: bool = False) -> Failure:
     """Everything that a failed call tells."""
     code = error.code().name
     details = _details(error)
@@ -98,7 +104,8 @@ def read_failure(error: FailedCall, target: str) -> Failure:
         (info for info in _unpack(details, error_details_pb2.ErrorInfo) if info.domain == DOMAIN), None
     )
     if info is None:
-        return Failure(code=code, message=_transport_message(code, error.details() or "no details", target))
+        message = _transport_message(code, error.details() or "no details", target, tls=tls)
+        return Failure(code=code, message=message)
     retry = next(iter(_unpack(details, error_details_pb2.RetryInfo)), None)
     return Failure(
         code=code,
@@ -110,8 +117,8 @@ def read_failure(error: FailedCall, target: str) -> Failure:
     )
 
 
-def _transport_message(code: str, details: str, target: str) -> str:
-    hint = HINTS.get(code)
+def _transport_message(code: str, details: str, target: str, *, tls: bool) -> str:
+    hint = find_tls_hint(details, tls=tls) or HINTS.get(code)
     return f"{target}: {details}" + (f" ({hint})" if hint else "")
 
 

@@ -2,15 +2,15 @@
 
 import typer
 
-from ricordo_server.cli import operate, project, use
+from ricordo_server.cli import operate, options, project, use
 
 app = typer.Typer(
     name="ricordo",
-    help="Memory for AI agents, on your own Postgres. Options fall back to the environment: RICORDO_<NAME>.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.callback()(options.connection)
 operate.register(app)
 use.register(app)
 project.register(app)

@@ -11,10 +11,11 @@ from ricordo_server.db.installation import DATABASE_ERRORS, describe
 from ricordo_server.domain.ports import EmbeddingError
 from ricordo_server.embedded import EmbeddedPostgresError
 from ricordo_server.processes import ChildFailedError, PortTakenError
+from ricordo_server.rpc.transport import BadCertificateError
 from ricordo_server.server import UnsafeToServe
 
 FAULT, MISUSE = 1, 2
-OWN_WORDS = (ChildFailedError, EmbeddedPostgresError, EmbeddingError, PortTakenError)
+OWN_WORDS = (BadCertificateError, ChildFailedError, EmbeddedPostgresError, EmbeddingError, PortTakenError)
 """Their messages say what is wrong and what to do."""
 
 
@@ -66,12 +67,14 @@ def as_refusal(error: Exception) -> Refusal | None:
 
 
 def _explain_call(error: ricordo.RicordoError) -> str:
+    if isinstance(error, ricordo.errors.TransportSecurityError):
+        return error.message
     is_late = isinstance(error, ricordo.errors.DeadlineExceededError)
     if isinstance(error, ricordo.errors.MemoryConnectionError) and not is_late:
         target = error.message.split(": ", 1)[0]
         return (
             f"no server answers at {target}: start one with `ricordo up`, or name another with --target "
-            "(RICORDO_TARGET)"
+            "(RICORDO_TARGET); one with TLS wants --tls before the command, and maybe --client-certificate"
         )
     return str(error)
 

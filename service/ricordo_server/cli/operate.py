@@ -21,7 +21,7 @@ from ricordo_server.db.migrations import APP_ROLE, OPERATOR_ROLE
 from ricordo_server.db.migrations import bootstrap as make_roles_and_database
 from ricordo_server.domain.store import DEFAULT_LANGUAGE, LANGUAGES
 from ricordo_server.logs import move_large_log
-from ricordo_server.rpc.authentication import is_loopback
+from ricordo_server.server import listening_fault
 
 
 def register(app: typer.Typer) -> None:
@@ -36,12 +36,23 @@ def up(
     port: options.Port = None,
     data_folder: options.DataFolder = None,
     processes: options.Processes = None,
+    tls_certificate: options.TlsCertificate = None,
+    tls_key: options.TlsKey = None,
+    tls_client_ca: options.TlsClientCa = None,
     verbose: Annotated[bool, typer.Option(help="Write the log to the terminal, not the folder.")] = False,
 ) -> None:
     """Start everything: an embedded Postgres in a data folder, migrated, and the server. Ctrl-C stops both."""
     with failures_told():
-        settings = load_settings(host=host, port=port, data_folder=data_folder, processes=processes)
-        require_loopback(settings)
+        settings = load_settings(
+            host=host,
+            port=port,
+            data_folder=data_folder,
+            processes=processes,
+            tls_certificate=tls_certificate,
+            tls_key=tls_key,
+            tls_client_ca=tls_client_ca,
+        )
+        require_safe_listening(settings, development=True)
         stop_on_sigterm()
         with prepared_stack(settings) as prepared:
             folder = prepared.data_folder.resolve()
@@ -132,6 +143,10 @@ def serve(
     host: options.Host = None,
     port: options.Port = None,
     processes: options.Processes = None,
+    tls_certificate: options.TlsCertificate = None,
+    tls_key: options.TlsKey = None,
+    tls_client_ca: options.TlsClientCa = None,
+    insecure_behind_proxy: options.BehindProxy = None,
     database_url: Annotated[str | None, typer.Option(help="URL of ricordo_app.")] = None,
     development_project: Annotated[
         str | None, typer.Option(help="Id of the project of callers on this machine without a token.")
@@ -143,12 +158,16 @@ def serve(
             host=host,
             port=port,
             processes=processes,
+            tls_certificate=tls_certificate,
+            tls_key=tls_key,
+            tls_client_ca=tls_client_ca,
+            insecure_behind_proxy=insecure_behind_proxy,
             database_url=database_url,
             development_project=development_project,
         )
         require(settings.database_url, "database_url")
         require_credentials(settings)
-        require_loopback(settings)
+        require_safe_listening(settings)
 
         def announce(port: int) -> None:
             plural = f"{settings.processes} processes" if settings.processes > 1 else "1 process"
@@ -201,12 +220,7 @@ def require_credentials(settings: Settings) -> None:
         )
 
 
-def require_loopback(settings: Settings) -> None:
-    """The development principal stands for anyone who can connect, and it is the only one there is."""
-    host = settings.host.strip("[]")
-    if host != "localhost" and not is_loopback(f"ipv{6 if ':' in host else 4}:{settings.host}:0"):
-        raise Refusal(
-            f"{settings.host} can be reached from other machines, and this server has no credentials to tell "
-            "callers apart: serve on 127.0.0.1, and let something that authenticates forward to it",
-            status=MISUSE,
-        )
+def require_safe_listening(settings: Settings, *, development: bool = False) -> None:
+    """Before Postgres is started or asked; the server would refuse too."""
+    if fault := listening_fault(settings, development=development):
+        raise Refusal(fault, status=MISUSE)

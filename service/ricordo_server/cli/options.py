@@ -1,11 +1,16 @@
 """Options that several commands share, and how they become settings."""
 
 import json
+from collections.abc import Mapping
+from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
+import ricordo
+from ricordo_server.cli.failures import failures_told
 from ricordo_server.config import Settings
 
 DEFAULT_TARGET = "127.0.0.1:7483"
@@ -19,6 +24,23 @@ Port = Annotated[
 Processes = Annotated[
     int | None, typer.Option(help="Server processes on the one port. [default: 1]", min=1, max=64)
 ]
+TlsCertificate = Annotated[
+    Path | None,
+    typer.Option(help="PEM file of the server's certificate, its issuers after it.", dir_okay=False),
+]
+TlsKey = Annotated[Path | None, typer.Option(help="PEM file of its private key.", dir_okay=False)]
+TlsClientCa = Annotated[
+    Path | None,
+    typer.Option(
+        help="PEM file of the authorities of client certificates, which are asked for then.", dir_okay=False
+    ),
+]
+BehindProxy = Annotated[
+    bool | None,
+    typer.Option(
+        "--insecure-behind-proxy", help="Serve plain text to other machines: a proxy in front speaks TLS."
+    ),
+]
 DataFolder = Annotated[
     Path | None, typer.Option(help="Folder of the embedded Postgres. [default: .ricordo]", file_okay=False)
 ]
@@ -30,8 +52,48 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def load_settings(**options: object) -> Settings:
     """The environment's settings, with the options that were given over them."""
-    given = {name: value for name, value in options.items() if value is not None}
-    return Settings(**given)  # type: ignore[arg-type]
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    tls = {name.removeprefix("tls_"): given.pop(name) for name in list(given) if name.startswith("tls_")}
+    if tls:
+        given["tls"] = tls
+    return Settings(**given)
+
+
+# What stands before the command, for `connect`.
+_connection: ContextVar[Mapping[str, Any]] = ContextVar("connection", default=MappingProxyType({}))
+
+
+def connect(target: str, token: str | None) -> ricordo.Client:
+    """A client with the connection options that stand before the command."""
+    return ricordo.Client(target, token=token, **_connection.get())
+
+
+def connection(
+    tls: Annotated[
+        bool | None,
+        typer.Option(
+            envvar="RICORDO_CLIENT_TLS", help="Whether to encrypt. [default: to other machines only]"
+        ),
+    ] = None,
+    ca: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="RICORDO_CLIENT_CA", help="PEM file of the authorities to trust instead of the system's."
+        ),
+    ] = None,
+    client_certificate: Annotated[
+        Path | None,
+        typer.Option(envvar="RICORDO_CLIENT_CERTIFICATE", help="PEM file of this client's certificate."),
+    ] = None,
+    client_key: Annotated[
+        Path | None, typer.Option(envvar="RICORDO_CLIENT_KEY", help="PEM file of its private key.")
+    ] = None,
+) -> None:
+    """Memory for AI agents, on your own Postgres. Options fall back to the environment: RICORDO_<NAME>."""
+    files = {"root_certificates": ca, "certificate_chain": client_certificate, "private_key": client_key}
+    with failures_told():
+        pem = {name: path.read_bytes() for name, path in files.items() if path}
+    _connection.set({"tls": tls, **pem})
 
 
 def print_json(value: Any) -> None:

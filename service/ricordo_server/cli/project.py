@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
 @contextmanager
 def project_of(target: str, token: str | None) -> Iterator[tuple[ricordo.Client, Project]]:
     """The project as it is now; a change to it is refused when somebody else changes it meanwhile."""
-    with failures_told(), ricordo.Client(target, token=token) as client:
+    with failures_told(), options.connect(target, token) as client:
         yield client, client.project.get()
 
 

@@ -54,7 +54,7 @@ def search(
     token: options.Token = None,
 ) -> None:
     """Find memories, or turns."""
-    with failures_told(), ricordo.Client(target, token=token) as client:
+    with failures_told(), options.connect(target, token) as client:
         scope = make_scope(user, session)
         result: output.Result
         if turns:
@@ -94,7 +94,7 @@ def context(
 ) -> None:
     """Build one block of context for the next prompt."""
     chosen = source or [ContextSource.EPISODIC, ContextSource.SEMANTIC]
-    with failures_told(), ricordo.Client(target, token=token) as client:
+    with failures_told(), options.connect(target, token) as client:
         built = client.context.build(
             query,
             sources=[ricordo.SourceSpec(source=each, mode=mode) for each in dict.fromkeys(chosen)],
@@ -140,7 +140,7 @@ def import_turns(
     token: options.Token = None,
 ) -> None:
     """Record the turns of a file; a rerun goes on where it ended, and records nothing twice."""
-    with failures_told(), ricordo.Client(target, token=token) as client, progress_bar(file) as progress:
+    with failures_told(), options.connect(target, token) as client, progress_bar(file) as progress:
         run = TurnImport(
             client=client,
             path=file,

@@ -117,7 +117,7 @@ async def test_no_server_names_the_target_and_the_remedy() -> None:
 
 
 async def test_tls_to_a_plain_server_names_the_remedy(fake: FakeService) -> None:
-    refused = pytest.raises(errors.MemoryConnectionError, match="TLS")
+    refused = pytest.raises(errors.TransportSecurityError, match="plain text: pass tls=False")
     async with AsyncClient(fake.target, tls=True, timeout=5) as client:
         with refused:
             await client.identity.who_am_i()

@@ -112,7 +112,7 @@ def test_no_server_names_the_target_and_the_remedy() -> None:
 
 
 def test_tls_to_a_plain_server_names_the_remedy(fake: FakeService) -> None:
-    refused = pytest.raises(errors.MemoryConnectionError, match="TLS")
+    refused = pytest.raises(errors.TransportSecurityError, match="plain text: pass tls=False")
     with Client(fake.target, tls=True, timeout=5) as client, refused:
         client.identity.who_am_i()
 
