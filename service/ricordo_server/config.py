@@ -7,6 +7,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ricordo_server.embedding import EmbeddingSettings
+from ricordo_server.reranking import RerankSettings
 from ricordo_server.rpc.transport import TlsSettings
 
 DEFAULT_PORT = 7483
@@ -54,5 +55,7 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     embed_timeout: float = Field(10.0, gt=0)
     """Seconds a call waits for vectors before its rows are stored without."""
+    rerank: RerankSettings = RerankSettings()
+    """Without `RICORDO_RERANK__BASE_URL` there is no reranker."""
     data_folder: Path = Path(".ricordo")
     """Where `up` keeps the embedded Postgres."""

@@ -34,6 +34,7 @@ from ricordo_server.db.connection import Database, Pool, open_pool
 from ricordo_server.domain.limits import MAX_REQUEST_BYTES
 from ricordo_server.embedding import load_embedder
 from ricordo_server.embedding.tokens import GptTokenCounter
+from ricordo_server.reranking import load_reranker
 from ricordo_server.rpc.admin_service import AdminService
 from ricordo_server.rpc.authentication import authenticator
 from ricordo_server.rpc.context_service import ContextService
@@ -101,8 +102,15 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
         operator_pool = (
             await _pool(stack, settings.operator_url, 2, settings) if settings.operator_url else None
         )
+        if (reranker := load_reranker(settings.rerank)) is not None:
+            stack.push_async_callback(reranker.aclose)
         yield Services(
-            Database(pool, model), operator_pool, embedder, GptTokenCounter(), settings.embed_timeout
+            Database(pool, model),
+            operator_pool,
+            embedder,
+            GptTokenCounter(),
+            settings.embed_timeout,
+            reranker,
         )
 
 

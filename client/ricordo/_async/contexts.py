@@ -25,6 +25,7 @@ class AsyncContexts:
         format_style: ContextFormat | str | None = None,
         include_memories: bool = False,
         explain: bool = False,
+        rerank: bool = False,
         store: str | None = None,
         timeout: float | None = None,
     ) -> models.Context:
@@ -43,6 +44,7 @@ class AsyncContexts:
                 `markdown`.
             include_memories: Also return the selected chunks.
             explain: Also say what was left out, and why.
+            rerank: Order by a reranker where the server has one: `ranking_strategy` tells.
             store: The store; None: `default`.
             timeout: Seconds, retries included; None: the client's.
 
@@ -59,6 +61,7 @@ class AsyncContexts:
             format_style=format_style,
             include_memories=include_memories,
             explain=explain,
+            rerank=rerank,
             store=store,
         )
         reply = await self._connection.call(lambda stubs: stubs.contexts.BuildContext, request, timeout)

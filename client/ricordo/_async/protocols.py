@@ -143,6 +143,7 @@ class AsyncContextCalls(Protocol):
         format_style: models.ContextFormat,
         include_memories: bool,
         explain: bool,
+        rerank: bool,
         store: str | None,
         timeout: float | None,
     ) -> models.Context:

@@ -16,10 +16,11 @@ def chunk_of_hit(hit: models.MemoryHit) -> MemoryChunk:
 
 
 def chunk_of_context(chunk: models.ContextChunk) -> MemoryChunk:
-    """The chunk of something selected for a context."""
+    """The chunk of something selected for a context, with the score that ordered it."""
+    score = chunk.score if chunk.rerank_score is None else chunk.rerank_score
     if isinstance(chunk.item, models.Turn):
-        return chunk_of_turn(chunk.item, chunk.score)
-    return _chunk_of_memory(chunk.item, chunk.score)
+        return chunk_of_turn(chunk.item, score)
+    return _chunk_of_memory(chunk.item, score)
 
 
 def merge_chunks(chunks: Iterable[MemoryChunk], top_k: int) -> list[MemoryChunk]:

@@ -21,6 +21,7 @@ def build_request(
     format_style: models.ContextFormat | str | None,
     include_memories: bool,
     explain: bool,
+    rerank: bool,
     store: str | None,
 ) -> pb.BuildContextRequest:
     """Asks for one block of context."""
@@ -34,6 +35,7 @@ def build_request(
         format=enums.CONTEXT_FORMAT.encode(format_style),
         include_memories=include_memories,
         explain=explain,
+        rerank=rerank,
     )
 
 
@@ -76,6 +78,7 @@ def _decode_chunk(chunk: pb.ContextChunk) -> models.ContextChunk:
         else memories.decode_memory(chunk.memory),
         score=chunk.score,
         token_count=chunk.token_count,
+        rerank_score=chunk.rerank_score if chunk.HasField("rerank_score") else None,
     )
 
 

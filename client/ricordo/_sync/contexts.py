@@ -26,6 +26,7 @@ class Contexts:
         format_style: ContextFormat | str | None = None,
         include_memories: bool = False,
         explain: bool = False,
+        rerank: bool = False,
         store: str | None = None,
         timeout: float | None = None,
     ) -> models.Context:
@@ -44,6 +45,7 @@ class Contexts:
                 `markdown`.
             include_memories: Also return the selected chunks.
             explain: Also say what was left out, and why.
+            rerank: Order by a reranker where the server has one: `ranking_strategy` tells.
             store: The store; None: `default`.
             timeout: Seconds, retries included; None: the client's.
 
@@ -60,6 +62,7 @@ class Contexts:
             format_style=format_style,
             include_memories=include_memories,
             explain=explain,
+            rerank=rerank,
             store=store,
         )
         reply = self._connection.call(lambda stubs: stubs.contexts.BuildContext, request, timeout)

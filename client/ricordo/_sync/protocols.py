@@ -140,6 +140,7 @@ class ContextCalls(Protocol):
         format_style: models.ContextFormat,
         include_memories: bool,
         explain: bool,
+        rerank: bool,
         store: str | None,
         timeout: float | None,
     ) -> models.Context:

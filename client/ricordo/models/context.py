@@ -54,12 +54,16 @@ class ContextMessage(Model):
 
 
 class ContextChunk(Model):
-    """What was selected: a memory, or a turn of the source `stm`. Scores compare across sources."""
+    """What was selected: a memory, or a turn of the source `stm`. Scores compare across sources.
+
+    `rerank_score` is the reranker's, which ordered it; None where none has scored it.
+    """
 
     source: ContextSource
     item: Memory | Turn
     score: float
     token_count: int
+    rerank_score: float | None = None
 
 
 class LeftOut(Model):
@@ -76,7 +80,9 @@ class Context(Model):
 
     `text` holds it in the formats `claude` and `markdown`, `messages` in `openai`. `token_count` is that of
     the rendered context, by `tokenizer`. `timings` are seconds of each stage ("embed", "retrieve", "rank",
-    "render"). `chunks` come with `include_memories`, `left_out` with `explain`.
+    "rerank", "render"). `ranking_strategy` is "reciprocal_rank", "rerank:<model>", or, where reranking was asked
+    for and did not happen, "reciprocal_rank;rerank=<cause>" with "not_configured", "timeout" or "failed".
+    `chunks` come with `include_memories`, `left_out` with `explain`.
     """
 
     text: str = ""

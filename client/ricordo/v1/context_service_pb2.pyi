@@ -110,6 +110,7 @@ class BuildContextRequest(_message.Message):
     FORMAT_FIELD_NUMBER: _builtins.int
     INCLUDE_MEMORIES_FIELD_NUMBER: _builtins.int
     EXPLAIN_FIELD_NUMBER: _builtins.int
+    RERANK_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     query: _builtins.str
@@ -126,6 +127,10 @@ class BuildContextRequest(_message.Message):
     """Also return the selected chunks."""
     explain: _builtins.bool
     """Also say what was left out, and why."""
+    rerank: _builtins.bool
+    """Order the best candidates by a reranker, which reads the query and each text together. The context is built
+    without one too: `ranking_strategy` says what happened.
+    """
     @_builtins.property
     def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContextSourceSpec]:
         """Where to look, each source at most once; none: EPISODIC and SEMANTIC."""
@@ -146,10 +151,11 @@ class BuildContextRequest(_message.Message):
         format: _context_pb2.ContextFormat.ValueType = ...,
         include_memories: _builtins.bool = ...,
         explain: _builtins.bool = ...,
+        rerank: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens", "max_tokens", b"max_tokens", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens", "explain", b"explain", "format", b"format", "include_memories", b"include_memories", "max_tokens", b"max_tokens", "query", b"query", "scope", b"scope", "sources", b"sources", "store_id", b"store_id", "visibility", b"visibility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens", "explain", b"explain", "format", b"format", "include_memories", b"include_memories", "max_tokens", b"max_tokens", "query", b"query", "rerank", b"rerank", "scope", b"scope", "sources", b"sources", "store_id", b"store_id", "visibility", b"visibility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_tokens: _TypeAlias = _typing.Literal["max_tokens"]  # noqa: Y015
     _WhichOneofArgType__max_tokens: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens"]  # noqa: Y015
@@ -264,7 +270,11 @@ class BuildContextResponse(_message.Message):
     tokenizer: _builtins.str
     """The tokenizer that counted."""
     ranking_strategy: _builtins.str
-    """How the sources were ranked together: "reciprocal_rank", 1 / (60 + rank in the own source)."""
+    """How the sources were ranked together. "reciprocal_rank": by 1 / (60 + rank in the own source).
+    "rerank:<model>": the best of those by that reranker. "reciprocal_rank;rerank=<cause>": reranking was asked for and
+    did not happen, for the server has no reranker ("not_configured"), or it took too long ("timeout"), or it gave no
+    scores ("failed").
+    """
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContextMessage]:
         """The rendered context in OPENAI format."""
@@ -279,7 +289,7 @@ class BuildContextResponse(_message.Message):
 
     @_builtins.property
     def timings(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
-        """Seconds of each stage: "embed", "retrieve", "rank", "render"."""
+        """Seconds of each stage: "embed", "retrieve", "rank", "rerank" (where it was asked for), "render"."""
 
     @_builtins.property
     def source_outcomes(self) -> _containers.RepeatedCompositeFieldContainer[Global___SourceOutcome]:
@@ -344,12 +354,17 @@ class ContextChunk(_message.Message):
     TURN_FIELD_NUMBER: _builtins.int
     SCORE_FIELD_NUMBER: _builtins.int
     TOKEN_COUNT_FIELD_NUMBER: _builtins.int
+    RERANK_SCORE_FIELD_NUMBER: _builtins.int
     source: Global___ContextSource.ValueType
     """The source it came from."""
     score: _builtins.float
-    """The score that ranked it across sources; larger is better."""
+    """The reciprocal rank that ranked it across sources; larger is better."""
     token_count: _builtins.int
     """Its tokens as rendered."""
+    rerank_score: _builtins.float
+    """With `rerank`: the reranker's score, on the model's own scale, which ordered it. Absent for candidates the reranker
+    was not asked about; they stand behind those that it was.
+    """
     @_builtins.property
     def memory(self) -> _memory_pb2.Memory:
         """A memory."""
@@ -366,13 +381,19 @@ class ContextChunk(_message.Message):
         turn: _turn_pb2.Turn | None = ...,
         score: _builtins.float = ...,
         token_count: _builtins.int = ...,
+        rerank_score: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["item", b"item", "memory", b"memory", "turn", b"turn"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rerank_score", b"_rerank_score", "item", b"item", "memory", b"memory", "rerank_score", b"rerank_score", "turn", b"turn"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["item", b"item", "memory", b"memory", "score", b"score", "source", b"source", "token_count", b"token_count", "turn", b"turn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rerank_score", b"_rerank_score", "item", b"item", "memory", b"memory", "rerank_score", b"rerank_score", "score", b"score", "source", b"source", "token_count", b"token_count", "turn", b"turn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__rerank_score: _TypeAlias = _typing.Literal["rerank_score"]  # noqa: Y015
+    _WhichOneofArgType__rerank_score: _TypeAlias = _typing.Literal["_rerank_score", b"_rerank_score"]  # noqa: Y015
     _WhichOneofReturnType_item: _TypeAlias = _typing.Literal["memory", "turn"]  # noqa: Y015
     _WhichOneofArgType_item: _TypeAlias = _typing.Literal["item", b"item"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rerank_score) -> _WhichOneofReturnType__rerank_score | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType_item) -> _WhichOneofReturnType_item | None: ...
 
 Global___ContextChunk: _TypeAlias = ContextChunk  # noqa: Y015

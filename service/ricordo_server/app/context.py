@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ricordo_server.app.declarations import check_custom_types
 from ricordo_server.app.embeddings import embed_query
 from ricordo_server.app.permissions import check_may_read_as
+from ricordo_server.app.reranking import Ranking, rerank
 from ricordo_server.app.search import Prepared, search
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store
@@ -29,7 +30,7 @@ from ricordo_server.domain.errors import RETRYABLE, DomainError, Reason
 from ricordo_server.domain.limits import DEFAULT_CONTEXT_TOKENS, DEFAULT_CONTEXT_TOP_K
 from ricordo_server.domain.memory import Memory, MemoryKind, MemoryQuery
 from ricordo_server.domain.ports import Vector
-from ricordo_server.domain.ranking import RANKING_STRATEGY, AnyHit, rank_together
+from ricordo_server.domain.ranking import AnyHit, rank_together
 from ricordo_server.domain.scope import Matching, ReadableBy, ScopeFilter
 from ricordo_server.domain.search import SearchMode, SearchOptions, SearchResult
 from ricordo_server.domain.session import Turn, TurnQuery
@@ -58,11 +59,14 @@ async def build_context(
     embedded = time.monotonic()
     found, outcomes = await _retrieve(services, call, store_id, request, query_vector)
     retrieved = time.monotonic()
-    ranked = rank_together(found)
+    ranking = Ranking(rank_together(found))
+    ranked = time.monotonic()
+    if request.rerank:
+        ranking = await rerank(services, call, request.query, ranking.chunks)
     ordered = time.monotonic()
     selection = await asyncio.to_thread(
         select,
-        ranked,
+        ranking.chunks,
         request.format or ContextFormat.MARKDOWN,
         max_tokens=request.max_tokens or DEFAULT_CONTEXT_TOKENS,
         count=services.tokens.count,
@@ -72,14 +76,15 @@ async def build_context(
         chunks=selection.chunks,
         token_count=selection.token_count,
         tokenizer=services.tokens.name,
-        ranking_strategy=RANKING_STRATEGY,
+        ranking_strategy=ranking.strategy,
         outcomes=outcomes,
-        left_out=selection.left_out,
+        left_out=[*ranking.left_out, *selection.left_out],
         source_counts=_counts(request.sources, selection.chunks),
         timings={
             "embed": embedded - started,
             "retrieve": retrieved - embedded,
-            "rank": ordered - retrieved,
+            "rank": ranked - retrieved,
+            **({"rerank": ordered - ranked} if request.rerank else {}),
             "render": time.monotonic() - ordered,
         },
     )

@@ -3,15 +3,19 @@
 from dataclasses import dataclass
 
 from ricordo_server.db.connection import Database, Pool
-from ricordo_server.domain.ports import Embedder, TokenCounter
+from ricordo_server.domain.ports import Embedder, Reranker, TokenCounter
 
 
 @dataclass(frozen=True)
 class Services:
-    """`operator_pool` is None on servers without the operator's URL; `embed_timeout` is in seconds."""
+    """`operator_pool` is None on servers without the operator's URL; `reranker` where none is set up.
+
+    `embed_timeout` is in seconds.
+    """
 
     database: Database
     operator_pool: Pool | None
     embedder: Embedder
     tokens: TokenCounter
     embed_timeout: float
+    reranker: Reranker | None = None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ricordo_server.domain.context import Chunk, ContextFormat, LeftOut, LeftOutCause, Rendering
 from ricordo_server.domain.limits import CONTEXT_RESERVE_TOKENS
-from ricordo_server.domain.near_duplicates import Distinct, Fingerprint, fingerprint
+from ricordo_server.domain.near_duplicates import Distinct, Fingerprint, fingerprint, repetition
 from ricordo_server.domain.rendering import count_tokens, render, render_chunk
 
 # Text has 2 to 5 characters per token; what holds more than this is no text (a run of one character), and 256 KiB
@@ -58,7 +58,7 @@ class _Basket:
             return _over_budget(chunk)
         mark = fingerprint(chunk)
         if original := self._distinct.repeated_by(mark):
-            return LeftOut(chunk.source, chunk.item_id, LeftOutCause.DUPLICATE, original.item_id)
+            return repetition(chunk, original)
         return self._take(replace(chunk, token_count=count_tokens(fragment, self._count)), mark)
 
     def _take(self, chunk: Chunk, mark: Fingerprint) -> LeftOut | None:

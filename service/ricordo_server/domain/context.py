@@ -57,13 +57,15 @@ class ContextRequest:
     visibility: Visibility | None = None
     max_tokens: int | None = None
     format: ContextFormat | None = None
+    rerank: bool = False
 
 
 @dataclass(frozen=True)
 class Chunk:
     """A candidate for the context. `score` ranks it across sources; `token_count` is set once it is selected.
 
-    `embedding` serves the search for near-duplicates: all of one model, None where there is none.
+    `rerank_score` is the reranker's, which then orders instead; None where none has scored it. `embedding` serves
+    the search for near-duplicates: all of one model, None where there is none.
     """
 
     source: ContextSource
@@ -71,6 +73,7 @@ class Chunk:
     score: float = 0.0
     embedding: Sequence[float] | None = None
     token_count: int = 0
+    rerank_score: float | None = None
 
     @property
     def item_id(self) -> str:
@@ -119,7 +122,7 @@ class LeftOut:
 class BuiltContext:
     """`chunks` are the selected ones, best first; `token_count` counts the rendering, without the reserve.
 
-    `timings` are seconds by stage: "embed", "retrieve", "rank", "render".
+    `timings` are seconds by stage: "embed", "retrieve", "rank", "rerank" (where it was asked for), "render".
     """
 
     rendering: Rendering

@@ -1,4 +1,4 @@
-"""What the domain asks of the outside: an embedder and a counter of tokens."""
+"""What the domain asks of the outside: an embedder, a reranker and a counter of tokens."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -64,6 +64,37 @@ class Embedder(Protocol):
 
     async def aclose(self) -> None:
         """Free threads and connections; calls after it fail."""
+        ...
+
+
+class RerankError(Exception):
+    """The texts of a call could not be scored."""
+
+
+class Reranker(Protocol):
+    """Scores texts by what they say to a query, reading both together.
+
+    Attributes:
+        name: The model's.
+        max_documents: The most texts of one call.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def max_documents(self) -> int: ...
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        """A finite score for each text, in their order; larger is better, on a scale of the model's own.
+
+        Raises:
+            RerankError: There is no score for each of them.
+            TimeoutError: It took longer than the reranker is given.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Free connections; calls after it fail."""
         ...
 
 

@@ -218,12 +218,22 @@ CASES = {
             max_tokens=900,
             include_memories=True,
             explain=True,
+            rerank=True,
         ),
         wire_context(),
         lambda built: (
-            built.source_counts == {"semantic": 1, "stm": 1} and built.left_out[0].cause == "duplicate"
+            built.source_counts == {"semantic": 1, "stm": 1}
+            and built.left_out[0].cause == "duplicate"
+            and [chunk.rerank_score for chunk in built.chunks] == [2.5, None]
         ),
-        {"query": "tea", "format": 1, "max_tokens": 900, "include_memories": True, "explain": True},
+        {
+            "query": "tea",
+            "format": 1,
+            "max_tokens": 900,
+            "include_memories": True,
+            "explain": True,
+            "rerank": True,
+        },
     ),
     "CreateStore": Case(
         lambda client: client.stores.create("notes", description="Notes", language="german"),

@@ -257,11 +257,20 @@ async def test_a_context_response_has_the_shape_of_agent_engine_memory(
     (outcome,) = response.metadata.source_outcomes
     assert (outcome.requested_mode, outcome.effective_mode, outcome.error) == ("semantic", "text", None)
     assert response.selected_memories is not None
-    assert [(chunk.source, chunk.id) for chunk in response.selected_memories] == [
-        ("semantic", "m1"),
-        ("stm", "t1"),
+    assert [(chunk.source, chunk.id, chunk.similarity_score) for chunk in response.selected_memories] == [
+        ("semantic", "m1", 2.5),
+        ("stm", "t1", 0.8),
     ]
     assert sent(fake).scope.matching.session_id == "s1"
+
+
+async def test_rerank_is_passed_on(fake: FakeService, memory: AsyncMemory) -> None:
+    fake.answer("BuildContext", wire_context(), wire_context())
+    asked = []
+    for rerank in (False, True):
+        await memory.build_context_from_sources("tea", [SourceSpec(source="semantic")], rerank=rerank)
+        asked.append(sent(fake).rerank)
+    assert asked == [False, True]
 
 
 @pytest.mark.parametrize(("style", "wire"), [("OpenAI", 1), ("claude", 2), ("jinja2", 3), (None, 3)])

@@ -277,7 +277,7 @@ async def test_each_source_has_its_own_mode_filter_and_number(ada: AsyncMemory) 
         "refund rule a",
         "what about the refund?",
     ]
-    assert context.metadata.ranking_strategy
+    assert context.metadata.ranking_strategy == "reciprocal_rank;rerank=not_configured"
     outcomes = {outcome["source"]: outcome["effective_mode"] for outcome in context.metadata.source_outcomes}
     assert outcomes == {"semantic": "hybrid", "episodic": "hybrid", "stm": "text"}
 

@@ -175,6 +175,7 @@ class AsyncRetrieval(AsyncOperations):
             format_style=style,
             include_memories=include_memories,
             explain=explain,
+            rerank=rerank,
             store=self._store,
             timeout=timeout,
         )

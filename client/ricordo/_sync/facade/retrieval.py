@@ -176,6 +176,7 @@ class Retrieval(Operations):
             format_style=style,
             include_memories=include_memories,
             explain=explain,
+            rerank=rerank,
             store=self._store,
             timeout=timeout,
         )

@@ -45,6 +45,7 @@ def decode_request(message: pb.BuildContextRequest) -> ContextRequest:
         visibility=decode_visibility(message.visibility),
         max_tokens=_decode_max_tokens(message),
         format=decode_enum(message.format, context_pb2.ContextFormat.DESCRIPTOR, ContextFormat, "format"),
+        rerank=message.rerank,
     )
 
 
@@ -101,7 +102,10 @@ def encode_context(built: BuiltContext, request: pb.BuildContextRequest) -> pb.B
 
 def _encode_chunk(chunk: Chunk) -> pb.ContextChunk:
     message = pb.ContextChunk(
-        source=_encode_source(chunk.source), score=chunk.score, token_count=chunk.token_count
+        source=_encode_source(chunk.source),
+        score=chunk.score,
+        token_count=chunk.token_count,
+        rerank_score=chunk.rerank_score,
     )
     if isinstance(chunk.item, Turn):
         message.turn.CopyFrom(encode_turn(chunk.item))
