@@ -242,7 +242,10 @@ def light_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-BOOKKEEPING = {"__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__firstlineno__"}
+BOOKKEEPING = {
+    *("__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__firstlineno__"),
+    "__annotations__",  # made when somebody reads it
+}
 BOOKKEEPING |= {"__static_attributes__", "__annotations__", "__parameters__", "__orig_bases__"}
 
 
