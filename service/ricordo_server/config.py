@@ -47,6 +47,15 @@ class Settings(BaseSettings):
     """Seconds between NOT_SERVING and the stop, for load balancers to notice."""
     shutdown_grace: float = Field(10.0, ge=0)
     """Seconds that running calls get after SIGTERM."""
+    key_secret: str = Field("", repr=False)
+    """What the signing keys are encrypted under: random text of at least 32 characters. Further ones, separated by
+    blanks, only open: so the secret is changed."""
+    key_secret_file: Path | None = None
+    """The same in a file, a line each."""
+    token_issuer: str = Field("ricordo", min_length=1)
+    """`iss` of the tokens that this installation issues."""
+    token_audience: str = Field("ricordo", min_length=1)
+    """`aud` of these tokens."""
     development_project: UUID | None = None
     """Turns the development principal on, loopback only: the project of callers without a token."""
 
@@ -59,3 +68,8 @@ class Settings(BaseSettings):
     """Without `RICORDO_RERANK__BASE_URL` there is no reranker."""
     data_folder: Path = Path(".ricordo")
     """Where `up` keeps the embedded Postgres."""
+
+    def key_secrets(self) -> list[str]:
+        """The current one first; none on a server that issues no tokens and knows none of its own."""
+        from_file = self.key_secret_file.read_text() if self.key_secret_file else ""
+        return [*self.key_secret.split(), *from_file.split()]

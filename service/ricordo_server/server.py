@@ -27,8 +27,13 @@ from ricordo.v1 import (
     store_service_pb2,
     store_service_pb2_grpc,
 )
+from ricordo_server.app.access_tokens import AccessTokens, TokenNames
+from ricordo_server.app.key_ring import KeyRing
 from ricordo_server.app.services import Services
+from ricordo_server.app.standing import Standing
 from ricordo_server.config import Settings
+from ricordo_server.credentials.key_sealing import KeySealing
+from ricordo_server.credentials.secrets import SecretHashing
 from ricordo_server.db.checks import find_faults, find_model
 from ricordo_server.db.connection import Database, Pool, open_pool
 from ricordo_server.domain.limits import MAX_REQUEST_BYTES
@@ -104,14 +109,28 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
         )
         if (reranker := load_reranker(settings.rerank)) is not None:
             stack.push_async_callback(reranker.aclose)
+        hashing = SecretHashing()
         yield Services(
             Database(pool, model),
             operator_pool,
             embedder,
             GptTokenCounter(),
             settings.embed_timeout,
+            make_access_tokens(settings, pool, hashing),
+            hashing,
             reranker,
         )
+
+
+def make_access_tokens(settings: Settings, pool: Pool, hashing: SecretHashing) -> AccessTokens:
+    """
+    Raises:
+        KeySecretError: a key secret is too short.
+    """
+    secrets = settings.key_secrets()
+    key_ring = KeyRing(pool, KeySealing(secrets) if secrets else None)
+    names = TokenNames(settings.token_issuer, settings.token_audience)
+    return AccessTokens(pool, names, key_ring=key_ring, standing=Standing(pool), hashing=hashing)
 
 
 async def _pool(stack: AsyncExitStack, url: str, size: int, settings: Settings) -> Pool:
@@ -139,9 +158,9 @@ async def serving(
             Admission(settings.max_concurrent_calls),
             AccessLog(),
             ErrorMapping(),
-            Authentication(authenticator(settings.development_project)),
-            InProject(),
             Deadline(settings.max_call_seconds),
+            Authentication(authenticator(settings.development_project, services.access_tokens.authenticate)),
+            InProject(),
         ],
         options=[
             ("grpc.so_reuseport", int(reuse_port)),
@@ -194,7 +213,7 @@ def add_servicers(server: grpc.aio.Server, services: Services) -> list[str]:
     context_service_pb2_grpc.add_ContextServiceServicer_to_server(ContextService(services), server)
     store_service_pb2_grpc.add_StoreServiceServicer_to_server(StoreService(services), server)
     project_service_pb2_grpc.add_ProjectServiceServicer_to_server(ProjectService(services), server)
-    identity_service_pb2_grpc.add_IdentityServiceServicer_to_server(IdentityService(), server)
+    identity_service_pb2_grpc.add_IdentityServiceServicer_to_server(IdentityService(services), server)
     files = list(TENANT_SERVICES)
     if services.operator_pool is not None:
         admin = AdminService(services.operator_pool)

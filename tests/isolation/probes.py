@@ -27,6 +27,8 @@ HARMLESS = {
     "project": "revision = 99",
     "store": "description = 'x'",
     "idempotency": "answer = 'x'",
+    "service_account": "last_use_time = now()",
+    "service_account_secret": "secret_hash = 'x'",
     "session": "metadata = '{}'",
     "turn": "tool_name = 'x'",
     "turn_embedding": f"embedding = '{VECTOR}'",
@@ -39,6 +41,8 @@ HARMLESS = {
 FRESH: Mapping[str, Mapping[str, Any]] = {
     "store": {"store_id": "00000000-0000-0000-0000-000000000001", "name": "fresh"},
     "idempotency": {"request_id": "fresh"},
+    "service_account": {"account_id": "00000000-0000-0000-0000-000000000001", "name": "fresh"},
+    "service_account_secret": {"secret_id": "fresh"},
     "session": {"scope_key": "fresh"},
     "turn": {"turn_id": "fresh", "turn_seq": 99},
     "turn_embedding": {"chunk_no": 99},
@@ -57,7 +61,9 @@ PARENT = {
 }
 # Of its project the server changes the settings only: no row of it comes or goes.
 WRITABLE = tuple(table for table in HARMLESS if table != "project")
-OWNED = tuple(table for table in WRITABLE if table not in ("store", "memory_revision"))
+# Not an end user's to write.
+OF_SERVICES = ("store", "service_account", "service_account_secret")
+OWNED = tuple(table for table in WRITABLE if table not in (*OF_SERVICES, "memory_revision"))
 SEARCHED = ("memory", "turn")
 
 
@@ -163,7 +169,7 @@ def find_wrong_inserts(connection: Connection, tenants: Tenants, table: str) -> 
     values = {**_own(tenants, table).values, **FRESH[table]}
     cases: list[tuple[Who, Mapping[str, Any], int | str]] = [
         (SERVICE, {}, 1),
-        (ANN, {}, DENIED if table == "store" else 1),
+        (ANN, {}, DENIED if table in OF_SERVICES else 1),
         (SERVICE, {"project_id": tenants.other_project}, DENIED),
     ]
     if table in STORE_TABLES:

@@ -17,7 +17,15 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 import ricordo.v1
-from ricordo.v1 import memory_pb2, memory_service_pb2, scope_pb2, session_service_pb2, turn_pb2
+from ricordo.v1 import (
+    identity_service_pb2,
+    memory_pb2,
+    memory_service_pb2,
+    scope_pb2,
+    service_account_pb2,
+    session_service_pb2,
+    turn_pb2,
+)
 from ricordo_server.db.tables import STORE_TABLES
 from tests.fixtures.database import TestDatabase, make_project
 
@@ -47,6 +55,8 @@ class Names:
     turn_key: str = field(default_factory=lambda: f"turn-{uuid4().hex}")
     request_id: str = field(default_factory=lambda: f"request-{uuid4().hex}")
     store_id: str = field(default_factory=lambda: f"s-{uuid4().hex}")
+    account_name: str = field(default_factory=lambda: f"a-{uuid4().hex}")
+    client_id: str = field(default_factory=lambda: f"{uuid4()}.{uuid4()}")
     organization_id: str = field(default_factory=lambda: str(uuid4()))
     canary: str = field(default_factory=lambda: f"canary{uuid4().hex}")
 
@@ -78,6 +88,7 @@ def plain(text: str, names: Names) -> str:
         if name != "user_id":
             text = text.replace(value, f"<{name}>")
     text = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b", "<id>", text)
+    text = re.sub(r'rcs-[0-9a-f]{8}-[\w-]{43}|secret_id: "\w+"|access_token: "[\w.-]+"', "<secret>", text)
     return re.sub(r"\b(seconds|nanos): -?\d+|timings \{[^}]*\}", "", text)
 
 
@@ -143,7 +154,16 @@ async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False
     assert (await ask(channel, "MemoryService.CreateMemory", define, token, names)).reply
     recorded = (await ask(channel, "SessionService.RecordTurn", record, token, names)).reply
     known = replace(names, memory_id=made.memory.memory_id, turn_id=recorded.turn.turn_id)
-    return replace(place, names=known)
+    return replace(place, names=known if by_user else await _add_account(channel, known, token))
+
+
+async def _add_account(channel: grpc.aio.Channel, names: Names, token: str) -> Names:
+    account = service_account_pb2.ServiceAccount(
+        name=names.account_name, role=service_account_pb2.PROJECT_ROLE_READER
+    )
+    create = identity_service_pb2.CreateServiceAccountRequest(service_account=account)
+    made = (await ask(channel, "IdentityService.CreateServiceAccount", create, token, names)).reply
+    return replace(names, client_id=made.service_account.client_id)
 
 
 def make_place(database: TestDatabase, **names: str) -> Place:

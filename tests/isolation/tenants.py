@@ -128,7 +128,23 @@ def _request_ids(tenants: Tenants, project_id: UUID) -> list[Item]:
     ]
 
 
-PROJECT_ITEMS = {"project": _projects, "store": _stores, "idempotency": _request_ids}
+def _accounts(tenants: Tenants, project_id: UUID) -> list[Item]:
+    account = {"account_id": tenants.store_id, "name": "agent", "role": "writer", "creator_id": "test"}
+    return [Item("service_account", {"project_id": project_id, **account}, _users(None), _users(None))]
+
+
+def _secrets(tenants: Tenants, project_id: UUID) -> list[Item]:
+    secret = {"account_id": tenants.store_id, "secret_id": "1", "secret_hash": "h"}
+    return [Item("service_account_secret", {"project_id": project_id, **secret}, _users(None), _users(None))]
+
+
+PROJECT_ITEMS = {
+    "project": _projects,
+    "store": _stores,
+    "idempotency": _request_ids,
+    "service_account": _accounts,
+    "service_account_secret": _secrets,
+}
 
 # memory_id: owner, visibility, words
 MEMORIES = {

@@ -23,6 +23,7 @@ from ricordo.v1 import (
     project_service_pb2,
     scope_pb2,
     search_pb2,
+    service_account_pb2,
     session_pb2,
     session_service_pb2,
     store_pb2,
@@ -51,6 +52,7 @@ from tests.isolation.rpc_world import (
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 m, s, st = memory_service_pb2, session_service_pb2, store_service_pb2
+i = identity_service_pb2
 SEMANTIC = memory_pb2.MEMORY_KIND_SEMANTIC
 WORDS = "green black tea"
 
@@ -66,6 +68,11 @@ def a_memory(names: Names, **fields: object) -> memory_pb2.Memory:
 
 def a_turn(names: Names) -> turn_pb2.Turn:
     return turn_pb2.Turn(role="user", content="white tea", idempotency_key=names.turn_key)
+
+
+def an_account(names: Names, **fields: str) -> service_account_pb2.ServiceAccount:
+    role = service_account_pb2.PROJECT_ROLE_ADMIN
+    return service_account_pb2.ServiceAccount(name=names.account_name, role=role, **fields)
 
 
 def scopes(names: Names) -> list[scope_pb2.ScopeFilter]:
@@ -238,7 +245,33 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         )
         for request_id in ("", names.request_id)
     ],
-    "IdentityService.WhoAmI": lambda names: [identity_service_pb2.WhoAmIRequest()],
+    "IdentityService.WhoAmI": lambda names: [i.WhoAmIRequest()],
+    "IdentityService.IssueToken": lambda names: [
+        i.IssueTokenRequest(client_id=names.client_id, client_secret=f"rcs-12345678-{'x' * 43}"),
+        i.IssueTokenRequest(client_id=names.client_id),
+        i.IssueTokenRequest(user_ids=[names.user_id]),
+    ],
+    "IdentityService.GetSigningKeys": lambda names: [i.GetSigningKeysRequest()],
+    "IdentityService.CreateServiceAccount": lambda names: [
+        i.CreateServiceAccountRequest(service_account=an_account(names), request_id=names.request_id)
+    ],
+    "IdentityService.ListServiceAccounts": lambda names: [i.ListServiceAccountsRequest()],
+    "IdentityService.UpdateServiceAccount": lambda names: [
+        i.UpdateServiceAccountRequest(
+            service_account=an_account(names, client_id=names.client_id),
+            update_mask=FieldMask(paths=["role"]),
+        )
+    ],
+    "IdentityService.RotateSecret": lambda names: [i.RotateSecretRequest(client_id=names.client_id)],
+    "IdentityService.DisableServiceAccount": lambda names: [
+        i.DisableServiceAccountRequest(client_id=names.client_id)
+    ],
+    "IdentityService.EnableServiceAccount": lambda names: [
+        i.EnableServiceAccountRequest(client_id=names.client_id)
+    ],
+    "IdentityService.DeleteServiceAccount": lambda names: [
+        i.DeleteServiceAccountRequest(client_id=names.client_id)
+    ],
     "AdminService.CreateOrganization": lambda names: [
         admin_service_pb2.CreateOrganizationRequest(
             organization=project_pb2.Organization(organization_id=names.organization_id, display_name="o")
@@ -255,6 +288,9 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     ],
 }
 
+# Their answers hold nothing that a project does.
+ABOUT_THE_CREDENTIAL = {f"IdentityService.{name}" for name in ("WhoAmI", "IssueToken", "GetSigningKeys")}
+
 EVERY_RPC = pytest.mark.parametrize("rpc", CASES)
 EVERY_RPC_IN_STORES = pytest.mark.parametrize(
     "rpc",
@@ -267,13 +303,14 @@ EVERY_RPC_IN_STORES = pytest.mark.parametrize(
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def channel(database: TestDatabase) -> AsyncIterator[grpc.aio.Channel]:
+async def channel(database: TestDatabase, key_secret: str) -> AsyncIterator[grpc.aio.Channel]:
     """One server for all: what a test leaves behind lies in a project or store of its own."""
     settings = Settings(
         database_url=database.app_url,
         operator_url=database.operator_url,
         port=0,
         development_project=make_project(database),
+        key_secret=key_secret,
         embedding=EmbeddingSettings(provider="hashing"),
         shutdown_grace=0,
     )
@@ -406,7 +443,7 @@ def reasons(answer: Answer) -> set[str]:
 
 @EVERY_RPC
 async def test_an_unknown_project_holds_nothing(channel: grpc.aio.Channel, far: Place, rpc: str) -> None:
-    if rpc == "IdentityService.WhoAmI":
+    if rpc in ABOUT_THE_CREDENTIAL:
         return
     for request in CASES[rpc](far.names):
         answer = await ask(channel, rpc, request, f"development:{uuid4()}", far.names)
@@ -426,6 +463,7 @@ LISTS = {
     "SessionService.ListSessions": s.ListSessionsRequest,
     "SessionService.ListTurns": s.ListTurnsRequest,
     "StoreService.ListStores": st.ListStoresRequest,
+    "IdentityService.ListServiceAccounts": i.ListServiceAccountsRequest,
 }
 
 

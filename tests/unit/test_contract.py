@@ -24,7 +24,10 @@ static string struct super switch synchronized this throw throws trait transient
 unchecked unsafe use ushort using var virtual void volatile where
 """
 OTHER_KEYWORDS = frozenset(KEYWORDS.split())
-MUTATING = ("Create", "BatchCreate", "Update", "Put", "Delete", "Record", "BatchRecord")
+MUTATING = (
+    *("Create", "BatchCreate", "Update", "Put", "Delete", "Record", "BatchRecord"),
+    *("Rotate", "Disable", "Enable"),
+)
 
 
 def files() -> list[FileDescriptor]:

@@ -62,10 +62,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND, not retryable. No such project."""
     ERROR_REASON_ORGANIZATION_NOT_FOUND: _ErrorReason.ValueType  # 26
     """NOT_FOUND, not retryable. No such organization."""
+    ERROR_REASON_SERVICE_ACCOUNT_NOT_FOUND: _ErrorReason.ValueType  # 27
+    """NOT_FOUND, not retryable. No such service account in the project."""
     ERROR_REASON_KEY_TAKEN: _ErrorReason.ValueType  # 40
     """ALREADY_EXISTS, not retryable. A live memory of this kind and exact scope has the key. Use PutMemory to upsert."""
     ERROR_REASON_ID_TAKEN: _ErrorReason.ValueType  # 41
-    """ALREADY_EXISTS, not retryable. The id chosen by the caller is in use in this store."""
+    """ALREADY_EXISTS, not retryable. The id or name chosen by the caller is in use in this store or project."""
     ERROR_REASON_REQUEST_ID_REUSED: _ErrorReason.ValueType  # 42
     """FAILED_PRECONDITION, not retryable. The request_id was used with another payload within 24 hours."""
     ERROR_REASON_REVISION_MISMATCH: _ErrorReason.ValueType  # 43
@@ -89,6 +91,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """UNAVAILABLE, retryable. The database cannot be reached or is recovering."""
     ERROR_REASON_TOO_MANY_REQUESTS: _ErrorReason.ValueType  # 63
     """RESOURCE_EXHAUSTED, retryable after the delay in RetryInfo. The server is at its bound of concurrent calls."""
+    ERROR_REASON_ISSUER_UNAVAILABLE: _ErrorReason.ValueType  # 66
+    """UNAVAILABLE, retryable. The token is of another issuer, whose keys cannot be had at present."""
+    ERROR_REASON_NO_SIGNING_KEY: _ErrorReason.ValueType  # 67
+    """FAILED_PRECONDITION, not retryable. The server has no key to sign tokens with: its operator makes one."""
     ERROR_REASON_DEADLINE_EXCEEDED: _ErrorReason.ValueType  # 64
     """DEADLINE_EXCEEDED, retryable with a longer deadline. The work was stopped; nothing is half-written."""
     ERROR_REASON_WRITE_CONFLICT: _ErrorReason.ValueType  # 65
@@ -146,10 +152,12 @@ ERROR_REASON_PROJECT_NOT_FOUND: ErrorReason.ValueType  # 25
 """NOT_FOUND, not retryable. No such project."""
 ERROR_REASON_ORGANIZATION_NOT_FOUND: ErrorReason.ValueType  # 26
 """NOT_FOUND, not retryable. No such organization."""
+ERROR_REASON_SERVICE_ACCOUNT_NOT_FOUND: ErrorReason.ValueType  # 27
+"""NOT_FOUND, not retryable. No such service account in the project."""
 ERROR_REASON_KEY_TAKEN: ErrorReason.ValueType  # 40
 """ALREADY_EXISTS, not retryable. A live memory of this kind and exact scope has the key. Use PutMemory to upsert."""
 ERROR_REASON_ID_TAKEN: ErrorReason.ValueType  # 41
-"""ALREADY_EXISTS, not retryable. The id chosen by the caller is in use in this store."""
+"""ALREADY_EXISTS, not retryable. The id or name chosen by the caller is in use in this store or project."""
 ERROR_REASON_REQUEST_ID_REUSED: ErrorReason.ValueType  # 42
 """FAILED_PRECONDITION, not retryable. The request_id was used with another payload within 24 hours."""
 ERROR_REASON_REVISION_MISMATCH: ErrorReason.ValueType  # 43
@@ -173,6 +181,10 @@ ERROR_REASON_DATABASE_UNAVAILABLE: ErrorReason.ValueType  # 62
 """UNAVAILABLE, retryable. The database cannot be reached or is recovering."""
 ERROR_REASON_TOO_MANY_REQUESTS: ErrorReason.ValueType  # 63
 """RESOURCE_EXHAUSTED, retryable after the delay in RetryInfo. The server is at its bound of concurrent calls."""
+ERROR_REASON_ISSUER_UNAVAILABLE: ErrorReason.ValueType  # 66
+"""UNAVAILABLE, retryable. The token is of another issuer, whose keys cannot be had at present."""
+ERROR_REASON_NO_SIGNING_KEY: ErrorReason.ValueType  # 67
+"""FAILED_PRECONDITION, not retryable. The server has no key to sign tokens with: its operator makes one."""
 ERROR_REASON_DEADLINE_EXCEEDED: ErrorReason.ValueType  # 64
 """DEADLINE_EXCEEDED, retryable with a longer deadline. The work was stopped; nothing is half-written."""
 ERROR_REASON_WRITE_CONFLICT: ErrorReason.ValueType  # 65

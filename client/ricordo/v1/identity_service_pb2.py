@@ -22,9 +22,13 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from ricordo.v1 import service_account_pb2 as ricordo_dot_v1_dot_service__account__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!ricordo/v1/identity_service.proto\x12\nricordo.v1\"\x0f\n\rWhoAmIRequest\"\x84\x01\n\x0eWhoAmIResponse\x12\x14\n\x0cprincipal_id\x18\x01 \x01(\t\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.ricordo.v1.PrincipalKind\x12\x12\n\nproject_id\x18\x03 \x01(\t\x12\r\n\x05roles\x18\x04 \x03(\t\x12\x10\n\x08user_ids\x18\x05 \x03(\t*\x81\x01\n\rPrincipalKind\x12\x1e\n\x1aPRINCIPAL_KIND_UNSPECIFIED\x10\x00\x12\x1a\n\x16PRINCIPAL_KIND_SERVICE\x10\x01\x12\x17\n\x13PRINCIPAL_KIND_USER\x10\x02\x12\x1b\n\x17PRINCIPAL_KIND_OPERATOR\x10\x03\x32R\n\x0fIdentityService\x12?\n\x06WhoAmI\x12\x19.ricordo.v1.WhoAmIRequest\x1a\x1a.ricordo.v1.WhoAmIResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!ricordo/v1/identity_service.proto\x12\nricordo.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a ricordo/v1/service_account.proto\"\x0f\n\rWhoAmIRequest\"\x84\x01\n\x0eWhoAmIResponse\x12\x14\n\x0cprincipal_id\x18\x01 \x01(\t\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.ricordo.v1.PrincipalKind\x12\x12\n\nproject_id\x18\x03 \x01(\t\x12\r\n\x05roles\x18\x04 \x03(\t\x12\x10\n\x08user_ids\x18\x05 \x03(\t\"|\n\x11IssueTokenRequest\x12\x11\n\tclient_id\x18\x01 \x01(\t\x12\x15\n\rclient_secret\x18\x02 \x01(\t\x12\x10\n\x08user_ids\x18\x03 \x03(\t\x12+\n\x08lifetime\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"[\n\x12IssueTokenResponse\x12\x14\n\x0c\x61\x63\x63\x65ss_token\x18\x01 \x01(\t\x12/\n\x0b\x65xpire_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x17\n\x15GetSigningKeysRequest\"+\n\x16GetSigningKeysResponse\x12\x11\n\tjwks_json\x18\x01 \x01(\t\"f\n\x1b\x43reateServiceAccountRequest\x12\x33\n\x0fservice_account\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.ServiceAccount\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"j\n\x1c\x43reateServiceAccountResponse\x12\x33\n\x0fservice_account\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.ServiceAccount\x12\x15\n\rclient_secret\x18\x02 \x01(\t\"V\n\x1aListServiceAccountsRequest\x12\x16\n\tpage_size\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x02 \x01(\tB\x0c\n\n_page_size\"l\n\x1bListServiceAccountsResponse\x12\x34\n\x10service_accounts\x18\x01 \x03(\x0b\x32\x1a.ricordo.v1.ServiceAccount\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x97\x01\n\x1bUpdateServiceAccountRequest\x12\x33\n\x0fservice_account\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.ServiceAccount\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"S\n\x1cUpdateServiceAccountResponse\x12\x33\n\x0fservice_account\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.ServiceAccount\"h\n\x13RotateSecretRequest\x12\x11\n\tclient_id\x18\x01 \x01(\t\x12*\n\x07overlap\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"b\n\x14RotateSecretResponse\x12\x33\n\x0fservice_account\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.ServiceAccount\x12\x15\n\rclient_secret\x18\x02 \x01(\t\"E\n\x1c\x44isableServiceAccountRequest\x12\x11\n\tclient_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"T\n\x1d\x44isableServiceAccountResponse\x12\x33\n\x0fservice_account\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.ServiceAccount\"D\n\x1b\x45nableServiceAccountRequest\x12\x11\n\tclient_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"S\n\x1c\x45nableServiceAccountResponse\x12\x33\n\x0fservice_account\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.ServiceAccount\"D\n\x1b\x44\x65leteServiceAccountRequest\x12\x11\n\tclient_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x1e\n\x1c\x44\x65leteServiceAccountResponse*\x81\x01\n\rPrincipalKind\x12\x1e\n\x1aPRINCIPAL_KIND_UNSPECIFIED\x10\x00\x12\x1a\n\x16PRINCIPAL_KIND_SERVICE\x10\x01\x12\x17\n\x13PRINCIPAL_KIND_USER\x10\x02\x12\x1b\n\x17PRINCIPAL_KIND_OPERATOR\x10\x03\x32\xcd\x07\n\x0fIdentityService\x12?\n\x06WhoAmI\x12\x19.ricordo.v1.WhoAmIRequest\x1a\x1a.ricordo.v1.WhoAmIResponse\x12K\n\nIssueToken\x12\x1d.ricordo.v1.IssueTokenRequest\x1a\x1e.ricordo.v1.IssueTokenResponse\x12W\n\x0eGetSigningKeys\x12!.ricordo.v1.GetSigningKeysRequest\x1a\".ricordo.v1.GetSigningKeysResponse\x12i\n\x14\x43reateServiceAccount\x12\'.ricordo.v1.CreateServiceAccountRequest\x1a(.ricordo.v1.CreateServiceAccountResponse\x12\x66\n\x13ListServiceAccounts\x12&.ricordo.v1.ListServiceAccountsRequest\x1a\'.ricordo.v1.ListServiceAccountsResponse\x12i\n\x14UpdateServiceAccount\x12\'.ricordo.v1.UpdateServiceAccountRequest\x1a(.ricordo.v1.UpdateServiceAccountResponse\x12Q\n\x0cRotateSecret\x12\x1f.ricordo.v1.RotateSecretRequest\x1a .ricordo.v1.RotateSecretResponse\x12l\n\x15\x44isableServiceAccount\x12(.ricordo.v1.DisableServiceAccountRequest\x1a).ricordo.v1.DisableServiceAccountResponse\x12i\n\x14\x45nableServiceAccount\x12\'.ricordo.v1.EnableServiceAccountRequest\x1a(.ricordo.v1.EnableServiceAccountResponse\x12i\n\x14\x44\x65leteServiceAccount\x12\'.ricordo.v1.DeleteServiceAccountRequest\x1a(.ricordo.v1.DeleteServiceAccountResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,12 +36,48 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ricordo.v1.identity_service
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
-  _globals['_PRINCIPALKIND']._serialized_start=202
-  _globals['_PRINCIPALKIND']._serialized_end=331
-  _globals['_WHOAMIREQUEST']._serialized_start=49
-  _globals['_WHOAMIREQUEST']._serialized_end=64
-  _globals['_WHOAMIRESPONSE']._serialized_start=67
-  _globals['_WHOAMIRESPONSE']._serialized_end=199
-  _globals['_IDENTITYSERVICE']._serialized_start=333
-  _globals['_IDENTITYSERVICE']._serialized_end=415
+  _globals['_PRINCIPALKIND']._serialized_start=1893
+  _globals['_PRINCIPALKIND']._serialized_end=2022
+  _globals['_WHOAMIREQUEST']._serialized_start=182
+  _globals['_WHOAMIREQUEST']._serialized_end=197
+  _globals['_WHOAMIRESPONSE']._serialized_start=200
+  _globals['_WHOAMIRESPONSE']._serialized_end=332
+  _globals['_ISSUETOKENREQUEST']._serialized_start=334
+  _globals['_ISSUETOKENREQUEST']._serialized_end=458
+  _globals['_ISSUETOKENRESPONSE']._serialized_start=460
+  _globals['_ISSUETOKENRESPONSE']._serialized_end=551
+  _globals['_GETSIGNINGKEYSREQUEST']._serialized_start=553
+  _globals['_GETSIGNINGKEYSREQUEST']._serialized_end=576
+  _globals['_GETSIGNINGKEYSRESPONSE']._serialized_start=578
+  _globals['_GETSIGNINGKEYSRESPONSE']._serialized_end=621
+  _globals['_CREATESERVICEACCOUNTREQUEST']._serialized_start=623
+  _globals['_CREATESERVICEACCOUNTREQUEST']._serialized_end=725
+  _globals['_CREATESERVICEACCOUNTRESPONSE']._serialized_start=727
+  _globals['_CREATESERVICEACCOUNTRESPONSE']._serialized_end=833
+  _globals['_LISTSERVICEACCOUNTSREQUEST']._serialized_start=835
+  _globals['_LISTSERVICEACCOUNTSREQUEST']._serialized_end=921
+  _globals['_LISTSERVICEACCOUNTSRESPONSE']._serialized_start=923
+  _globals['_LISTSERVICEACCOUNTSRESPONSE']._serialized_end=1031
+  _globals['_UPDATESERVICEACCOUNTREQUEST']._serialized_start=1034
+  _globals['_UPDATESERVICEACCOUNTREQUEST']._serialized_end=1185
+  _globals['_UPDATESERVICEACCOUNTRESPONSE']._serialized_start=1187
+  _globals['_UPDATESERVICEACCOUNTRESPONSE']._serialized_end=1270
+  _globals['_ROTATESECRETREQUEST']._serialized_start=1272
+  _globals['_ROTATESECRETREQUEST']._serialized_end=1376
+  _globals['_ROTATESECRETRESPONSE']._serialized_start=1378
+  _globals['_ROTATESECRETRESPONSE']._serialized_end=1476
+  _globals['_DISABLESERVICEACCOUNTREQUEST']._serialized_start=1478
+  _globals['_DISABLESERVICEACCOUNTREQUEST']._serialized_end=1547
+  _globals['_DISABLESERVICEACCOUNTRESPONSE']._serialized_start=1549
+  _globals['_DISABLESERVICEACCOUNTRESPONSE']._serialized_end=1633
+  _globals['_ENABLESERVICEACCOUNTREQUEST']._serialized_start=1635
+  _globals['_ENABLESERVICEACCOUNTREQUEST']._serialized_end=1703
+  _globals['_ENABLESERVICEACCOUNTRESPONSE']._serialized_start=1705
+  _globals['_ENABLESERVICEACCOUNTRESPONSE']._serialized_end=1788
+  _globals['_DELETESERVICEACCOUNTREQUEST']._serialized_start=1790
+  _globals['_DELETESERVICEACCOUNTREQUEST']._serialized_end=1858
+  _globals['_DELETESERVICEACCOUNTRESPONSE']._serialized_start=1860
+  _globals['_DELETESERVICEACCOUNTRESPONSE']._serialized_end=1890
+  _globals['_IDENTITYSERVICE']._serialized_start=2025
+  _globals['_IDENTITYSERVICE']._serialized_end=2998
 # @@protoc_insertion_point(module_scope)

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class IdentityServiceStub(object):
-    """Who the caller is.
+    """Who the caller is, and the credentials of its project. Accounts are managed by services with the role admin
+    (PERMISSION_DENIED for others).
     """
 
     def __init__(self, channel):
@@ -40,14 +41,127 @@ class IdentityServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_identity__service__pb2.WhoAmIRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_identity__service__pb2.WhoAmIResponse.FromString,
                 _registered_method=True)
+        self.IssueToken = channel.unary_unary(
+                '/ricordo.v1.IdentityService/IssueToken',
+                request_serializer=ricordo_dot_v1_dot_identity__service__pb2.IssueTokenRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_identity__service__pb2.IssueTokenResponse.FromString,
+                _registered_method=True)
+        self.GetSigningKeys = channel.unary_unary(
+                '/ricordo.v1.IdentityService/GetSigningKeys',
+                request_serializer=ricordo_dot_v1_dot_identity__service__pb2.GetSigningKeysRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_identity__service__pb2.GetSigningKeysResponse.FromString,
+                _registered_method=True)
+        self.CreateServiceAccount = channel.unary_unary(
+                '/ricordo.v1.IdentityService/CreateServiceAccount',
+                request_serializer=ricordo_dot_v1_dot_identity__service__pb2.CreateServiceAccountRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_identity__service__pb2.CreateServiceAccountResponse.FromString,
+                _registered_method=True)
+        self.ListServiceAccounts = channel.unary_unary(
+                '/ricordo.v1.IdentityService/ListServiceAccounts',
+                request_serializer=ricordo_dot_v1_dot_identity__service__pb2.ListServiceAccountsRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_identity__service__pb2.ListServiceAccountsResponse.FromString,
+                _registered_method=True)
+        self.UpdateServiceAccount = channel.unary_unary(
+                '/ricordo.v1.IdentityService/UpdateServiceAccount',
+                request_serializer=ricordo_dot_v1_dot_identity__service__pb2.UpdateServiceAccountRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_identity__service__pb2.UpdateServiceAccountResponse.FromString,
+                _registered_method=True)
+        self.RotateSecret = channel.unary_unary(
+                '/ricordo.v1.IdentityService/RotateSecret',
+                request_serializer=ricordo_dot_v1_dot_identity__service__pb2.RotateSecretRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_identity__service__pb2.RotateSecretResponse.FromString,
+                _registered_method=True)
+        self.DisableServiceAccount = channel.unary_unary(
+                '/ricordo.v1.IdentityService/DisableServiceAccount',
+                request_serializer=ricordo_dot_v1_dot_identity__service__pb2.DisableServiceAccountRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_identity__service__pb2.DisableServiceAccountResponse.FromString,
+                _registered_method=True)
+        self.EnableServiceAccount = channel.unary_unary(
+                '/ricordo.v1.IdentityService/EnableServiceAccount',
+                request_serializer=ricordo_dot_v1_dot_identity__service__pb2.EnableServiceAccountRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_identity__service__pb2.EnableServiceAccountResponse.FromString,
+                _registered_method=True)
+        self.DeleteServiceAccount = channel.unary_unary(
+                '/ricordo.v1.IdentityService/DeleteServiceAccount',
+                request_serializer=ricordo_dot_v1_dot_identity__service__pb2.DeleteServiceAccountRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_identity__service__pb2.DeleteServiceAccountResponse.FromString,
+                _registered_method=True)
 
 
 class IdentityServiceServicer(object):
-    """Who the caller is.
+    """Who the caller is, and the credentials of its project. Accounts are managed by services with the role admin
+    (PERMISSION_DENIED for others).
     """
 
     def WhoAmI(self, request, context):
         """Says what the server makes of the credential.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def IssueToken(self, request, context):
+        """Answers a token for later calls: to a service account for its client id and secret (this needs no credential), or
+        to a service that may write, for an end user. UNAUTHENTICATED for an unknown client, a wrong secret and a disabled
+        account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED / TOO_MANY_REQUESTS.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetSigningKeys(self, request, context):
+        """The public keys by which others verify this server's tokens.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateServiceAccount(self, request, context):
+        """Creates a service account, and answers its secret this once. ALREADY_EXISTS / ID_TAKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListServiceAccounts(self, request, context):
+        """Lists the service accounts of the project by name.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateServiceAccount(self, request, context):
+        """Changes the role. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RotateSecret(self, request, context):
+        """Makes a new secret, and answers it this once; the one before stays good for a while, any older one ends now.
+        NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DisableServiceAccount(self, request, context):
+        """Ends an account's use: it gets no tokens, and those it has, for itself or for end users, are refused within 60 s.
+        NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EnableServiceAccount(self, request, context):
+        """Allows it again. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteServiceAccount(self, request, context):
+        """Deletes an account for good; its tokens are refused within 60 s. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -61,6 +175,51 @@ def add_IdentityServiceServicer_to_server(servicer, server):
                     request_deserializer=ricordo_dot_v1_dot_identity__service__pb2.WhoAmIRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_identity__service__pb2.WhoAmIResponse.SerializeToString,
             ),
+            'IssueToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.IssueToken,
+                    request_deserializer=ricordo_dot_v1_dot_identity__service__pb2.IssueTokenRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_identity__service__pb2.IssueTokenResponse.SerializeToString,
+            ),
+            'GetSigningKeys': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSigningKeys,
+                    request_deserializer=ricordo_dot_v1_dot_identity__service__pb2.GetSigningKeysRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_identity__service__pb2.GetSigningKeysResponse.SerializeToString,
+            ),
+            'CreateServiceAccount': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateServiceAccount,
+                    request_deserializer=ricordo_dot_v1_dot_identity__service__pb2.CreateServiceAccountRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_identity__service__pb2.CreateServiceAccountResponse.SerializeToString,
+            ),
+            'ListServiceAccounts': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListServiceAccounts,
+                    request_deserializer=ricordo_dot_v1_dot_identity__service__pb2.ListServiceAccountsRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_identity__service__pb2.ListServiceAccountsResponse.SerializeToString,
+            ),
+            'UpdateServiceAccount': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateServiceAccount,
+                    request_deserializer=ricordo_dot_v1_dot_identity__service__pb2.UpdateServiceAccountRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_identity__service__pb2.UpdateServiceAccountResponse.SerializeToString,
+            ),
+            'RotateSecret': grpc.unary_unary_rpc_method_handler(
+                    servicer.RotateSecret,
+                    request_deserializer=ricordo_dot_v1_dot_identity__service__pb2.RotateSecretRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_identity__service__pb2.RotateSecretResponse.SerializeToString,
+            ),
+            'DisableServiceAccount': grpc.unary_unary_rpc_method_handler(
+                    servicer.DisableServiceAccount,
+                    request_deserializer=ricordo_dot_v1_dot_identity__service__pb2.DisableServiceAccountRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_identity__service__pb2.DisableServiceAccountResponse.SerializeToString,
+            ),
+            'EnableServiceAccount': grpc.unary_unary_rpc_method_handler(
+                    servicer.EnableServiceAccount,
+                    request_deserializer=ricordo_dot_v1_dot_identity__service__pb2.EnableServiceAccountRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_identity__service__pb2.EnableServiceAccountResponse.SerializeToString,
+            ),
+            'DeleteServiceAccount': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteServiceAccount,
+                    request_deserializer=ricordo_dot_v1_dot_identity__service__pb2.DeleteServiceAccountRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_identity__service__pb2.DeleteServiceAccountResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'ricordo.v1.IdentityService', rpc_method_handlers)
@@ -70,7 +229,8 @@ def add_IdentityServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class IdentityService(object):
-    """Who the caller is.
+    """Who the caller is, and the credentials of its project. Accounts are managed by services with the role admin
+    (PERMISSION_DENIED for others).
     """
 
     @staticmethod
@@ -90,6 +250,249 @@ class IdentityService(object):
             '/ricordo.v1.IdentityService/WhoAmI',
             ricordo_dot_v1_dot_identity__service__pb2.WhoAmIRequest.SerializeToString,
             ricordo_dot_v1_dot_identity__service__pb2.WhoAmIResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def IssueToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.IdentityService/IssueToken',
+            ricordo_dot_v1_dot_identity__service__pb2.IssueTokenRequest.SerializeToString,
+            ricordo_dot_v1_dot_identity__service__pb2.IssueTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSigningKeys(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.IdentityService/GetSigningKeys',
+            ricordo_dot_v1_dot_identity__service__pb2.GetSigningKeysRequest.SerializeToString,
+            ricordo_dot_v1_dot_identity__service__pb2.GetSigningKeysResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateServiceAccount(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.IdentityService/CreateServiceAccount',
+            ricordo_dot_v1_dot_identity__service__pb2.CreateServiceAccountRequest.SerializeToString,
+            ricordo_dot_v1_dot_identity__service__pb2.CreateServiceAccountResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListServiceAccounts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.IdentityService/ListServiceAccounts',
+            ricordo_dot_v1_dot_identity__service__pb2.ListServiceAccountsRequest.SerializeToString,
+            ricordo_dot_v1_dot_identity__service__pb2.ListServiceAccountsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateServiceAccount(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.IdentityService/UpdateServiceAccount',
+            ricordo_dot_v1_dot_identity__service__pb2.UpdateServiceAccountRequest.SerializeToString,
+            ricordo_dot_v1_dot_identity__service__pb2.UpdateServiceAccountResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RotateSecret(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.IdentityService/RotateSecret',
+            ricordo_dot_v1_dot_identity__service__pb2.RotateSecretRequest.SerializeToString,
+            ricordo_dot_v1_dot_identity__service__pb2.RotateSecretResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DisableServiceAccount(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.IdentityService/DisableServiceAccount',
+            ricordo_dot_v1_dot_identity__service__pb2.DisableServiceAccountRequest.SerializeToString,
+            ricordo_dot_v1_dot_identity__service__pb2.DisableServiceAccountResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EnableServiceAccount(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.IdentityService/EnableServiceAccount',
+            ricordo_dot_v1_dot_identity__service__pb2.EnableServiceAccountRequest.SerializeToString,
+            ricordo_dot_v1_dot_identity__service__pb2.EnableServiceAccountResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteServiceAccount(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.IdentityService/DeleteServiceAccount',
+            ricordo_dot_v1_dot_identity__service__pb2.DeleteServiceAccountRequest.SerializeToString,
+            ricordo_dot_v1_dot_identity__service__pb2.DeleteServiceAccountResponse.FromString,
             options,
             channel_credentials,
             insecure,

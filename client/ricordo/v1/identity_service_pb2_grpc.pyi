@@ -27,7 +27,9 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class IdentityServiceStub:
-    """Who the caller is."""
+    """Who the caller is, and the credentials of its project. Accounts are managed by services with the role admin
+    (PERMISSION_DENIED for others).
+    """
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -35,17 +37,71 @@ class IdentityServiceStub:
     def __new__(cls, channel: _aio.Channel) -> IdentityServiceAsyncStub: ...
     WhoAmI: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.WhoAmIRequest, _identity_service_pb2.WhoAmIResponse]
     """Says what the server makes of the credential."""
+    IssueToken: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.IssueTokenRequest, _identity_service_pb2.IssueTokenResponse]
+    """Answers a token for later calls: to a service account for its client id and secret (this needs no credential), or
+    to a service that may write, for an end user. UNAUTHENTICATED for an unknown client, a wrong secret and a disabled
+    account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED / TOO_MANY_REQUESTS.
+    """
+    GetSigningKeys: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.GetSigningKeysRequest, _identity_service_pb2.GetSigningKeysResponse]
+    """The public keys by which others verify this server's tokens."""
+    CreateServiceAccount: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.CreateServiceAccountRequest, _identity_service_pb2.CreateServiceAccountResponse]
+    """Creates a service account, and answers its secret this once. ALREADY_EXISTS / ID_TAKEN."""
+    ListServiceAccounts: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.ListServiceAccountsRequest, _identity_service_pb2.ListServiceAccountsResponse]
+    """Lists the service accounts of the project by name."""
+    UpdateServiceAccount: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.UpdateServiceAccountRequest, _identity_service_pb2.UpdateServiceAccountResponse]
+    """Changes the role. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND."""
+    RotateSecret: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.RotateSecretRequest, _identity_service_pb2.RotateSecretResponse]
+    """Makes a new secret, and answers it this once; the one before stays good for a while, any older one ends now.
+    NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND.
+    """
+    DisableServiceAccount: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.DisableServiceAccountRequest, _identity_service_pb2.DisableServiceAccountResponse]
+    """Ends an account's use: it gets no tokens, and those it has, for itself or for end users, are refused within 60 s.
+    NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND.
+    """
+    EnableServiceAccount: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.EnableServiceAccountRequest, _identity_service_pb2.EnableServiceAccountResponse]
+    """Allows it again. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND."""
+    DeleteServiceAccount: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.DeleteServiceAccountRequest, _identity_service_pb2.DeleteServiceAccountResponse]
+    """Deletes an account for good; its tokens are refused within 60 s. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND."""
 
 @_typing.type_check_only
 class IdentityServiceAsyncStub(IdentityServiceStub):
-    """Who the caller is."""
+    """Who the caller is, and the credentials of its project. Accounts are managed by services with the role admin
+    (PERMISSION_DENIED for others).
+    """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     WhoAmI: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.WhoAmIRequest, _identity_service_pb2.WhoAmIResponse]  # type: ignore[assignment]
     """Says what the server makes of the credential."""
+    IssueToken: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.IssueTokenRequest, _identity_service_pb2.IssueTokenResponse]  # type: ignore[assignment]
+    """Answers a token for later calls: to a service account for its client id and secret (this needs no credential), or
+    to a service that may write, for an end user. UNAUTHENTICATED for an unknown client, a wrong secret and a disabled
+    account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED / TOO_MANY_REQUESTS.
+    """
+    GetSigningKeys: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.GetSigningKeysRequest, _identity_service_pb2.GetSigningKeysResponse]  # type: ignore[assignment]
+    """The public keys by which others verify this server's tokens."""
+    CreateServiceAccount: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.CreateServiceAccountRequest, _identity_service_pb2.CreateServiceAccountResponse]  # type: ignore[assignment]
+    """Creates a service account, and answers its secret this once. ALREADY_EXISTS / ID_TAKEN."""
+    ListServiceAccounts: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.ListServiceAccountsRequest, _identity_service_pb2.ListServiceAccountsResponse]  # type: ignore[assignment]
+    """Lists the service accounts of the project by name."""
+    UpdateServiceAccount: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.UpdateServiceAccountRequest, _identity_service_pb2.UpdateServiceAccountResponse]  # type: ignore[assignment]
+    """Changes the role. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND."""
+    RotateSecret: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.RotateSecretRequest, _identity_service_pb2.RotateSecretResponse]  # type: ignore[assignment]
+    """Makes a new secret, and answers it this once; the one before stays good for a while, any older one ends now.
+    NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND.
+    """
+    DisableServiceAccount: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.DisableServiceAccountRequest, _identity_service_pb2.DisableServiceAccountResponse]  # type: ignore[assignment]
+    """Ends an account's use: it gets no tokens, and those it has, for itself or for end users, are refused within 60 s.
+    NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND.
+    """
+    EnableServiceAccount: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.EnableServiceAccountRequest, _identity_service_pb2.EnableServiceAccountResponse]  # type: ignore[assignment]
+    """Allows it again. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND."""
+    DeleteServiceAccount: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.DeleteServiceAccountRequest, _identity_service_pb2.DeleteServiceAccountResponse]  # type: ignore[assignment]
+    """Deletes an account for good; its tokens are refused within 60 s. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND."""
 
 class IdentityServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Who the caller is."""
+    """Who the caller is, and the credentials of its project. Accounts are managed by services with the role admin
+    (PERMISSION_DENIED for others).
+    """
 
     @_abc_1.abstractmethod
     def WhoAmI(
@@ -54,5 +110,84 @@ class IdentityServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_identity_service_pb2.WhoAmIResponse, _abc.Awaitable[_identity_service_pb2.WhoAmIResponse]]:
         """Says what the server makes of the credential."""
+
+    @_abc_1.abstractmethod
+    def IssueToken(
+        self,
+        request: _identity_service_pb2.IssueTokenRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_identity_service_pb2.IssueTokenResponse, _abc.Awaitable[_identity_service_pb2.IssueTokenResponse]]:
+        """Answers a token for later calls: to a service account for its client id and secret (this needs no credential), or
+        to a service that may write, for an end user. UNAUTHENTICATED for an unknown client, a wrong secret and a disabled
+        account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED / TOO_MANY_REQUESTS.
+        """
+
+    @_abc_1.abstractmethod
+    def GetSigningKeys(
+        self,
+        request: _identity_service_pb2.GetSigningKeysRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_identity_service_pb2.GetSigningKeysResponse, _abc.Awaitable[_identity_service_pb2.GetSigningKeysResponse]]:
+        """The public keys by which others verify this server's tokens."""
+
+    @_abc_1.abstractmethod
+    def CreateServiceAccount(
+        self,
+        request: _identity_service_pb2.CreateServiceAccountRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_identity_service_pb2.CreateServiceAccountResponse, _abc.Awaitable[_identity_service_pb2.CreateServiceAccountResponse]]:
+        """Creates a service account, and answers its secret this once. ALREADY_EXISTS / ID_TAKEN."""
+
+    @_abc_1.abstractmethod
+    def ListServiceAccounts(
+        self,
+        request: _identity_service_pb2.ListServiceAccountsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_identity_service_pb2.ListServiceAccountsResponse, _abc.Awaitable[_identity_service_pb2.ListServiceAccountsResponse]]:
+        """Lists the service accounts of the project by name."""
+
+    @_abc_1.abstractmethod
+    def UpdateServiceAccount(
+        self,
+        request: _identity_service_pb2.UpdateServiceAccountRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_identity_service_pb2.UpdateServiceAccountResponse, _abc.Awaitable[_identity_service_pb2.UpdateServiceAccountResponse]]:
+        """Changes the role. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def RotateSecret(
+        self,
+        request: _identity_service_pb2.RotateSecretRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_identity_service_pb2.RotateSecretResponse, _abc.Awaitable[_identity_service_pb2.RotateSecretResponse]]:
+        """Makes a new secret, and answers it this once; the one before stays good for a while, any older one ends now.
+        NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND.
+        """
+
+    @_abc_1.abstractmethod
+    def DisableServiceAccount(
+        self,
+        request: _identity_service_pb2.DisableServiceAccountRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_identity_service_pb2.DisableServiceAccountResponse, _abc.Awaitable[_identity_service_pb2.DisableServiceAccountResponse]]:
+        """Ends an account's use: it gets no tokens, and those it has, for itself or for end users, are refused within 60 s.
+        NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND.
+        """
+
+    @_abc_1.abstractmethod
+    def EnableServiceAccount(
+        self,
+        request: _identity_service_pb2.EnableServiceAccountRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_identity_service_pb2.EnableServiceAccountResponse, _abc.Awaitable[_identity_service_pb2.EnableServiceAccountResponse]]:
+        """Allows it again. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def DeleteServiceAccount(
+        self,
+        request: _identity_service_pb2.DeleteServiceAccountRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_identity_service_pb2.DeleteServiceAccountResponse, _abc.Awaitable[_identity_service_pb2.DeleteServiceAccountResponse]]:
+        """Deletes an account for good; its tokens are refused within 60 s. NOT_FOUND / SERVICE_ACCOUNT_NOT_FOUND."""
 
 def add_IdentityServiceServicer_to_server(servicer: IdentityServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

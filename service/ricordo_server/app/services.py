@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from ricordo_server.app.access_tokens import AccessTokens
+from ricordo_server.credentials.secrets import SecretHashing
 from ricordo_server.db.connection import Database, Pool
 from ricordo_server.domain.ports import Embedder, Reranker, TokenCounter
 
@@ -18,4 +20,6 @@ class Services:
     embedder: Embedder
     tokens: TokenCounter
     embed_timeout: float
+    access_tokens: AccessTokens
+    hashing: SecretHashing
     reranker: Reranker | None = None

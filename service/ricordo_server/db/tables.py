@@ -219,6 +219,40 @@ memory_attribute = Table(
     _text("visibility"),
 )
 
+service_account = Table(
+    "service_account",
+    METADATA,
+    Column("project_id", Uuid, primary_key=True),
+    Column("account_id", Uuid, primary_key=True),
+    _text("name"),
+    _text("role"),
+    Column("is_disabled", Boolean, nullable=False),
+    _text("creator_id"),
+    _time("create_time"),
+    _time("update_time"),
+    _time("last_use_time", nullable=True),
+)
+
+service_account_secret = Table(
+    "service_account_secret",
+    METADATA,
+    Column("project_id", Uuid, primary_key=True),
+    Column("account_id", Uuid, primary_key=True),
+    _text("secret_id", primary_key=True),
+    _text("secret_hash"),
+    _time("create_time"),
+    _time("expire_time", nullable=True),
+)
+
+signing_key = Table(
+    "signing_key",
+    METADATA,
+    _text("key_id", primary_key=True),
+    Column("sealed", LargeBinary, nullable=False),
+    _time("sign_time"),
+    _time("retire_time", nullable=True),
+)
+
 memory_revision = Table(
     "memory_revision",
     METADATA,
@@ -238,4 +272,4 @@ STORE_TABLES = (
     "memory_embedding",
     "memory_revision",
 )
-PROJECT_TABLES = ("project", "store", "idempotency")
+PROJECT_TABLES = ("project", "store", "idempotency", "service_account", "service_account_secret")

@@ -28,6 +28,7 @@ class Reason(StrEnum):
     TURN_NOT_FOUND = auto()
     PROJECT_NOT_FOUND = auto()
     ORGANIZATION_NOT_FOUND = auto()
+    SERVICE_ACCOUNT_NOT_FOUND = auto()
     KEY_TAKEN = auto()
     ID_TAKEN = auto()
     REQUEST_ID_REUSED = auto()
@@ -39,6 +40,8 @@ class Reason(StrEnum):
     ALL_SOURCES_FAILED = auto()
     DATABASE_UNAVAILABLE = auto()
     TOO_MANY_REQUESTS = auto()
+    ISSUER_UNAVAILABLE = auto()
+    NO_SIGNING_KEY = auto()
     DEADLINE_EXCEEDED = auto()
     WRITE_CONFLICT = auto()
     UNAUTHENTICATED = auto()
@@ -52,6 +55,7 @@ RETRYABLE = frozenset(
         Reason.EMBEDDER_UNAVAILABLE,
         Reason.ALL_SOURCES_FAILED,
         Reason.DATABASE_UNAVAILABLE,
+        Reason.ISSUER_UNAVAILABLE,
         Reason.TOO_MANY_REQUESTS,
         Reason.DEADLINE_EXCEEDED,
         Reason.WRITE_CONFLICT,
@@ -70,6 +74,14 @@ class DomainError(Exception):
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.message}"
+
+
+def unauthenticated(field: str = "authorization") -> DomainError:
+    """One text for every cause: who presents a credential that is not accepted learns nothing more."""
+    message = (
+        "no credential, or none that this server accepts: get a new token, or look at the client's secret"
+    )
+    return DomainError(Reason.UNAUTHENTICATED, message, field)
 
 
 def invalid_field(field: str, message: str) -> DomainError:

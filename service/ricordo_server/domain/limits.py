@@ -60,3 +60,7 @@ MAX_DECLARED_KEYS = 64
 MAX_CUSTOM_TYPES = 64
 # The settings are read in every transaction, so all they declare must stay a few KiB.
 MAX_DECLARED_NAMES = 256
+
+# A token travels with every call, in metadata that gRPC bounds at 8 KiB.
+MAX_TOKEN_USERS = 16
+MAX_TOKEN_USERS_BYTES = 2 * KIB

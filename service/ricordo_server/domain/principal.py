@@ -17,6 +17,11 @@ class Role(StrEnum):
     ADMIN = "admin"
     OPERATOR = "operator"
 
+    def implied(self) -> "frozenset[Role]":
+        """The role with those it includes: an admin also writes, a writer also reads."""
+        ladder = (Role.READER, Role.WRITER, Role.ADMIN)
+        return frozenset(ladder[: ladder.index(self) + 1] if self in ladder else (self,))
+
 
 @dataclass(frozen=True)
 class Principal:

@@ -3,13 +3,14 @@
 The development principal stands for "anyone on this machine": it is accepted only from a loopback address, only when
 the operator turns it on, and the server's log says so. Its token is `development:<project id>` for a service,
 `development:<project id>:<user>[,<user>...]` for an end user bound to these, `development:operator` for an operator;
-no token means a service of the server's development project.
+no token means a service of the server's development project. Every other token is a signed one.
 """
 
 import ipaddress
+from collections.abc import Awaitable, Callable
 from uuid import UUID
 
-from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.errors import unauthenticated
 from ricordo_server.domain.principal import Principal, PrincipalKind, Role
 from ricordo_server.rpc.interceptors import Authenticator
 
@@ -17,30 +18,34 @@ SCHEME = "development"
 SERVICE_ROLES = frozenset({Role.READER, Role.WRITER, Role.ADMIN})
 
 
-def authenticator(development_project: UUID | None) -> Authenticator:
-    def authenticate(token: str, peer: str) -> Principal:
+def authenticator(
+    development_project: UUID | None, read_token: Callable[[str], Awaitable[Principal]]
+) -> Authenticator:
+    """`read_token` is for signed tokens, see `app.access_tokens`."""
+
+    async def authenticate(token: str, peer: str) -> Principal:
+        if token and not token.startswith(f"{SCHEME}:"):
+            return await read_token(token)
         if development_project is None or not is_loopback(peer):
-            raise _unauthenticated("this server accepts no credential from here")
+            raise unauthenticated()
         return _development_principal(token or f"{SCHEME}:{development_project}")
 
     return authenticate
 
 
 def _development_principal(token: str) -> Principal:
-    scheme, *parts = token.split(":", 2)
-    if scheme != SCHEME or not parts:
-        raise _unauthenticated("the token is none that this server knows: expected development:<project id>")
+    _, *parts = token.split(":", 2)
     if parts == [Role.OPERATOR]:
         return Principal("development-operator", PrincipalKind.OPERATOR, None, frozenset({Role.OPERATOR}))
     try:
         project_id = UUID(parts[0])
     except ValueError as error:
-        raise _unauthenticated("the token holds no project id") from error
+        raise unauthenticated() from error
     if len(parts) == 1:
         return Principal("development", PrincipalKind.SERVICE, project_id, SERVICE_ROLES)
     users = tuple(user for user in parts[1].split(",") if user)
     if not users:
-        raise _unauthenticated("the token binds to no user")
+        raise unauthenticated()
     return Principal(f"user:{users[0]}", PrincipalKind.USER, project_id, frozenset({Role.WRITER}), users)
 
 
@@ -52,7 +57,3 @@ def is_loopback(peer: str) -> bool:
         return family in ("ipv4", "ipv6") and ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _unauthenticated(message: str) -> DomainError:
-    return DomainError(Reason.UNAUTHENTICATED, message, "authorization")

@@ -1,7 +1,7 @@
 """From a request to a `Call`, and from a mutation to an answer that a repeat gets again."""
 
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -9,7 +9,7 @@ import grpc.aio
 from google.protobuf.message import Message
 
 from ricordo_server.domain.call import AlreadyAnswered, Call, Once
-from ricordo_server.domain.errors import over_limit
+from ricordo_server.domain.errors import over_limit, unauthenticated
 from ricordo_server.domain.limits import MAX_REQUEST_ID_CHARACTERS
 from ricordo_server.domain.principal import Principal
 from ricordo_server.rpc.checks import check_text
@@ -25,8 +25,19 @@ current_method: ContextVar[str] = ContextVar("current_method")
 
 
 def read_call() -> Call:
-    """The call of a request that changes nothing."""
-    return Call(current_principal.get(), current_deadline.get())
+    """The call of a request that changes nothing.
+
+    Raises:
+        DomainError: UNAUTHENTICATED, where the interceptors let a call through without a credential.
+    """
+    return Call(_principal(), current_deadline.get())
+
+
+def _principal() -> Principal:
+    principal = current_principal.get(None)
+    if principal is None:
+        raise unauthenticated()
+    return principal
 
 
 async def answer_once(
@@ -34,9 +45,21 @@ async def answer_once(
     answer_type: type[Answer],
     encode: Callable[[Result], Answer],
     work: Callable[[Call], Awaitable[Result]],
+    *,
+    forget: Sequence[str] = (),
 ) -> Answer:
-    """Runs a mutation; with a request id, a repeat gets the bytes of the first answer."""
-    call = Call(current_principal.get(), current_deadline.get(), _once(request, encode))
+    """Runs a mutation; with a request id, a repeat gets the bytes of the first answer.
+
+    `forget` names fields of the answer that are not kept for a repeat: what may be shown once only.
+    """
+
+    def encode_kept(result: Result) -> Answer:
+        answer = encode(result)
+        for name in forget:
+            answer.ClearField(name)
+        return answer
+
+    call = Call(_principal(), current_deadline.get(), _once(request, encode_kept))
     try:
         return encode(await work(call))
     except AlreadyAnswered as first:

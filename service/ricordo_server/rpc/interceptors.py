@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from grpc_status import rpc_status
 
 from ricordo_server.app.permissions import check_in_project
-from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.errors import DomainError, Reason, unauthenticated
 from ricordo_server.domain.principal import Principal
 from ricordo_server.rpc.calls import current_deadline, current_method, current_principal
 from ricordo_server.rpc.errors import to_status
@@ -164,7 +164,10 @@ async def refuse(context: Any, error: DomainError) -> None:
     await context.abort_with_status(rpc_status.to_status(to_status(error, current_trace_id.get())))
 
 
-Authenticator = Callable[[str, str], Principal]
+Authenticator = Callable[[str, str], Awaitable[Principal]]
+
+# It brings a credential of its own; with another in the metadata, that one must be good.
+WITHOUT_CREDENTIAL = "/ricordo.v1.IdentityService/IssueToken"
 
 
 class Authentication(Around):
@@ -179,9 +182,9 @@ class Authentication(Around):
         async def authenticated(request: Any, context: Any) -> Any:
             scheme, _, token = header.partition(" ")
             if header and scheme.lower() != "bearer":
-                message = "the authorization metadata must be `Bearer <token>`"
-                raise DomainError(Reason.UNAUTHENTICATED, message, "authorization")
-            current_principal.set(self._authenticate(token, context.peer()))
+                raise unauthenticated()
+            if header or details.method != WITHOUT_CREDENTIAL:
+                current_principal.set(await self._authenticate(token, context.peer()))
             return await handler(request, context)
 
         return authenticated

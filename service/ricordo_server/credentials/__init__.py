@@ -1,0 +1,1 @@
+"""What proves who calls: client secrets, signing keys, signed tokens, other issuers."""
