@@ -40,7 +40,8 @@ GROUPS = {
     "stores": "create delete get list update",
     "context": "build",
     "project": "get update",
-    "identity": "who_am_i",
+    "identity": "create_service_account delete_service_account disable_service_account enable_service_account "
+    "issue_token list_service_accounts rotate_secret signing_keys update_service_account who_am_i",
     "admin": "create_organization create_project list_projects",
 }
 FACADE = {

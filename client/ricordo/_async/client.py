@@ -5,8 +5,9 @@ from typing import Self
 
 from ricordo._async.channel import AsyncConnection
 from ricordo._async.contexts import AsyncContexts
+from ricordo._async.identities import AsyncIdentity
 from ricordo._async.memories import AsyncMemories
-from ricordo._async.projects import AsyncAdmin, AsyncIdentity, AsyncProject
+from ricordo._async.projects import AsyncAdmin, AsyncProject
 from ricordo._async.sessions import AsyncSessions
 from ricordo._async.stores import AsyncStores
 from ricordo._settings import DEFAULT_TARGET, DEFAULT_TIMEOUT, make_settings
@@ -26,7 +27,7 @@ class AsyncClient:
         context: One block of context for the next prompt.
         stores: The containers of the project.
         project: The project of the credential.
-        identity: Who the caller is.
+        identity: Who the caller is, service accounts and tokens.
         admin: The installation, for operators.
     """
 

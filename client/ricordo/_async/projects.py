@@ -1,4 +1,4 @@
-"""The tenant and the installation: `client.project`, `client.identity`, `client.admin`."""
+"""The tenant and the installation: `client.project`, `client.admin`."""
 
 from ricordo import models
 from ricordo._async.channel import AsyncConnection
@@ -6,8 +6,7 @@ from ricordo._async.pager import AsyncPager
 from ricordo._convert import projects as requests
 from ricordo._convert.paging import at_page
 from ricordo._convert.project_settings import update_project_request
-from ricordo._convert.projects import decode_organization, decode_project, decode_who_am_i
-from ricordo.v1.identity_service_pb2 import WhoAmIRequest
+from ricordo._convert.projects import decode_organization, decode_project
 from ricordo.v1.project_service_pb2 import GetProjectRequest
 
 
@@ -57,22 +56,6 @@ class AsyncProject:
         )
         reply = await self._connection.call(lambda stubs: stubs.projects.UpdateProject, request, timeout)
         return decode_project(reply.project)
-
-
-class AsyncIdentity:
-    """Who the caller is."""
-
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-    async def who_am_i(self, *, timeout: float | None = None) -> models.WhoAmI:
-        """Says what the server makes of the credential.
-
-        Raises:
-            MemoryAuthError: It accepts none.
-        """
-        reply = await self._connection.call(lambda stubs: stubs.identity.WhoAmI, WhoAmIRequest(), timeout)
-        return decode_who_am_i(reply)
 
 
 class AsyncAdmin:

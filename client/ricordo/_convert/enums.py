@@ -17,6 +17,7 @@ from ricordo.v1 import (
     project_pb2,
     scope_pb2,
     search_pb2,
+    service_account_pb2,
 )
 
 Member = TypeVar("Member", bound=Word)
@@ -100,3 +101,4 @@ CONTEXT_FORMAT = EnumCodec(models.ContextFormat, context_pb2.ContextFormat, "CON
 LEFT_OUT_CAUSE = EnumCodec(models.LeftOutCause, context_service_pb2.LeftOutCause, "LEFT_OUT_CAUSE")
 METADATA_POLICY = EnumCodec(models.MetadataPolicy, project_pb2.MetadataPolicy, "METADATA_POLICY")
 METADATA_TYPE = EnumCodec(models.MetadataType, project_pb2.MetadataType, "METADATA_TYPE")
+PROJECT_ROLE = EnumCodec(models.ProjectRole, service_account_pb2.ProjectRole, "PROJECT_ROLE")

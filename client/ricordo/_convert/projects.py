@@ -1,15 +1,14 @@
-"""Organizations, projects, stores and identity: requests and replies."""
+"""Organizations, projects and stores: requests and replies."""
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo import models
-from ricordo._convert import enums, paging, values
+from ricordo._convert import paging, values
 from ricordo._convert.project_settings import decode_settings
 from ricordo._convert.sendable import sendable
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import (
     admin_service_pb2,
-    identity_service_pb2,
     project_pb2,
     store_pb2,
     store_service_pb2,
@@ -130,17 +129,6 @@ def decode_store(store: store_pb2.Store) -> models.Store:
         creator_id=store.creator_id,
         create_time=values.decode_time(store.create_time),
         update_time=values.decode_time(store.update_time),
-    )
-
-
-def decode_who_am_i(reply: identity_service_pb2.WhoAmIResponse) -> models.WhoAmI:
-    """Decodes what the server makes of the credential."""
-    return models.WhoAmI(
-        principal_id=reply.principal_id,
-        kind=enums.PRINCIPAL_KIND.decode(reply.kind),
-        project_id=reply.project_id,
-        roles=tuple(reply.roles),
-        user_ids=tuple(reply.user_ids),
     )
 
 

@@ -7,8 +7,9 @@ from typing import Self
 from ricordo._settings import DEFAULT_TARGET, DEFAULT_TIMEOUT, make_settings
 from ricordo._sync.channel import Connection
 from ricordo._sync.contexts import Contexts
+from ricordo._sync.identities import Identity
 from ricordo._sync.memories import Memories
-from ricordo._sync.projects import Admin, Identity, Project
+from ricordo._sync.projects import Admin, Project
 from ricordo._sync.sessions import Sessions
 from ricordo._sync.stores import Stores
 
@@ -27,7 +28,7 @@ class Client:
         context: One block of context for the next prompt.
         stores: The containers of the project.
         project: The project of the credential.
-        identity: Who the caller is.
+        identity: Who the caller is, service accounts and tokens.
         admin: The installation, for operators.
     """
 

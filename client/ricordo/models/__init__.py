@@ -1,5 +1,6 @@
 """The models: frozen records that go into calls and come back from them."""
 
+from ricordo.models.account import AccessToken, ClientSecret, ServiceAccount, ServiceAccountSecret
 from ricordo.models.base import (
     ContextFormat,
     ContextSource,
@@ -11,6 +12,7 @@ from ricordo.models.base import (
     Metadata,
     MetadataValue,
     PrincipalKind,
+    ProjectRole,
     RevisionAction,
     SearchMode,
     View,
@@ -88,7 +90,9 @@ from ricordo.models.settings import (
 from ricordo.models.turn import NewTurn, RecordedTurn, Session, ToolCall, Turn
 
 __all__ = [
+    "AccessToken",
     "BulkCreateSemanticResult",
+    "ClientSecret",
     "Context",
     "ContextChunk",
     "ContextDefaults",
@@ -145,6 +149,7 @@ __all__ = [
     "ProfileDetails",
     "Project",
     "ProjectChanges",
+    "ProjectRole",
     "ProjectSettings",
     "Provenance",
     "PutResult",
@@ -160,6 +165,8 @@ __all__ = [
     "SearchResult",
     "SemanticEntry",
     "SemanticFact",
+    "ServiceAccount",
+    "ServiceAccountSecret",
     "Session",
     "SourceOutcome",
     "SourceSpec",

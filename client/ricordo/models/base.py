@@ -159,3 +159,11 @@ class PrincipalKind(Word):
     SERVICE = "service"
     USER = "user"
     OPERATOR = "operator"
+
+
+class ProjectRole(Word):
+    """What a principal may do in its project; each includes the one before."""
+
+    READER = "reader"
+    WRITER = "writer"
+    ADMIN = "admin"

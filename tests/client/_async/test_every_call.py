@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from ricordo import AsyncClient, models
 from ricordo._async.pager import AsyncPager
 from ricordo.v1 import admin_service_pb2 as admin
+from ricordo.v1 import identity_service_pb2 as identity
 from ricordo.v1 import memory_pb2, project_pb2
 from ricordo.v1 import memory_service_pb2 as memories
 from ricordo.v1 import project_service_pb2 as project
@@ -19,6 +20,7 @@ from ricordo.v1 import store_service_pb2 as stores
 from tests.fixtures.client_samples import (
     NOON_WIRE,
     new_memory,
+    wire_account,
     wire_context,
     wire_memory,
     wire_project,
@@ -287,6 +289,60 @@ CASES = {
         lambda who: who.kind == "service" and who.roles == ("writer",),
         {},
     ),
+    "IssueToken": Case(
+        lambda client: client.identity.issue_token(["ann", "team"], lifetime=timedelta(minutes=5)),
+        identity.IssueTokenResponse(access_token="a.b.c", expire_time=NOON_WIRE),
+        lambda token: token.access_token == "a.b.c" and "a.b.c" not in repr(token),
+        {"user_ids": ["ann", "team"], "lifetime.seconds": 300, "client_id": ""},
+    ),
+    "GetSigningKeys": Case(
+        lambda client: client.identity.signing_keys(),
+        identity.GetSigningKeysResponse(jwks_json='{"keys": [{"kid": "k1"}]}'),
+        lambda keys: keys == {"keys": [{"kid": "k1"}]},
+        {},
+    ),
+    "CreateServiceAccount": Case(
+        lambda client: client.identity.create_service_account("agent", role="writer"),
+        identity.CreateServiceAccountResponse(service_account=wire_account(), client_secret="rcs-1"),
+        lambda made: made.client_secret == "rcs-1" and "rcs-1" not in repr(made),
+        {"service_account.name": "agent", "service_account.role": 2},
+    ),
+    "ListServiceAccounts": Case(
+        lambda client: first(client.identity.list_service_accounts(page_size=7)),
+        identity.ListServiceAccountsResponse(service_accounts=[wire_account()]),
+        lambda account: (account.name, account.role, account.last_use_time) == ("agent", "writer", None),
+        {"page_size": 7},
+    ),
+    "UpdateServiceAccount": Case(
+        lambda client: client.identity.update_service_account("c1", role="admin"),
+        identity.UpdateServiceAccountResponse(service_account=wire_account()),
+        lambda account: account.client_id == "c1",
+        {"service_account.client_id": "c1", "service_account.role": 3, "update_mask.paths": ["role"]},
+    ),
+    "RotateSecret": Case(
+        lambda client: client.identity.rotate_secret("c1", overlap=timedelta(hours=1)),
+        identity.RotateSecretResponse(service_account=wire_account(), client_secret="rcs-2"),
+        lambda made: made.client_secret == "rcs-2" and made.service_account.secrets[0].secret_id == "s1",
+        {"client_id": "c1", "overlap.seconds": 3600},
+    ),
+    "DisableServiceAccount": Case(
+        lambda client: client.identity.disable_service_account("c1"),
+        identity.DisableServiceAccountResponse(service_account=wire_account(disabled=True)),
+        lambda account: account.disabled,
+        {"client_id": "c1"},
+    ),
+    "EnableServiceAccount": Case(
+        lambda client: client.identity.enable_service_account("c1"),
+        identity.EnableServiceAccountResponse(service_account=wire_account()),
+        lambda account: not account.disabled,
+        {"client_id": "c1"},
+    ),
+    "DeleteServiceAccount": Case(
+        lambda client: client.identity.delete_service_account("c1"),
+        identity.DeleteServiceAccountResponse(),
+        lambda nothing: nothing is None,
+        {"client_id": "c1"},
+    ),
     "CreateOrganization": Case(
         lambda client: client.admin.create_organization("Acme"),
         admin.CreateOrganizationResponse(organization=project_pb2.Organization(organization_id="o1")),
@@ -326,7 +382,7 @@ def test_every_mutation_carries_a_request_id() -> None:
     without = {
         name for name, method in METHODS.items() if "request_id" not in method.input_type.fields_by_name
     }
-    reads = {name for name in METHODS if name.startswith(("Get", "List", "Search", "Who", "Build"))}
+    reads = {name for name in METHODS if name.startswith(("Get", "List", "Search", "Who", "Build", "Issue"))}
     assert without == reads
 
 
