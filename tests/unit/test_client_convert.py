@@ -18,6 +18,7 @@ from ricordo.v1 import (
     project_pb2,
     scope_pb2,
     search_pb2,
+    service_account_pb2,
     turn_pb2,
 )
 from ricordo.v1.item_error_pb2 import ItemError
@@ -33,6 +34,7 @@ MESSAGE_FILES = (
     project_pb2,
     scope_pb2,
     search_pb2,
+    service_account_pb2,
 )
 WIRE_ENUMS = {
     name: enum for file in MESSAGE_FILES for name, enum in file.DESCRIPTOR.enum_types_by_name.items()
