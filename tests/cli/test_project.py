@@ -1,9 +1,10 @@
 import json
+from pathlib import Path
 
 import pytest
 
 from ricordo import Client
-from ricordo.models import MetadataPolicy, NewMemory, ProjectChanges, Scope
+from ricordo.models import ContextDefaults, MetadataPolicy, NewMemory, ProjectChanges, Scope
 from tests.cli.conftest import Invoke
 
 pytestmark = pytest.mark.xdist_group("up")
@@ -42,7 +43,12 @@ def test_show_as_json(ricordo: Invoke, client: Client) -> None:
     client.project.update(ProjectChanges(context={"top_k": 3, "format": "claude"}))
     shown = json.loads(ok(ricordo, "show", "--json"))
     assert shown["project_id"] == client.project.get().project_id
-    assert shown["settings"]["context"] == {"max_tokens": None, "format": "claude", "top_k": 3}
+    assert shown["settings"]["context"] == {
+        "max_tokens": None,
+        "format": "claude",
+        "top_k": 3,
+        "template": None,
+    }
     assert "context top_k: 3" in ok(ricordo, "show")
 
 
@@ -53,6 +59,24 @@ def test_a_language_is_set_and_cleared(ricordo: Invoke, client: Client) -> None:
     assert client.project.get().language is None
     status, told = refused(ricordo, "set-language", "klingon")
     assert (status, "INVALID_FIELD" in told) == (1, True)
+
+
+def test_defaults_of_contexts_are_set_and_unset(ricordo: Invoke, client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "context.md.jinja"
+    file.write_text("{% for chunk in chunks %}{{ chunk.content }}\n{% endfor %}")
+    ok(ricordo, "set-context", "--top-k", "7", "--max-tokens", "900")
+    ok(ricordo, "set-context", "--template", str(file), "--format", "jinja2", "--unset", "max_tokens")
+    assert client.project.get().settings.context == ContextDefaults(
+        top_k=7, format="jinja2", template=file.read_text()
+    )
+
+
+def test_a_template_that_fails_is_refused_with_its_line(ricordo: Invoke, tmp_path: Path) -> None:
+    file = tmp_path / "context.md.jinja"
+    file.write_text("# Notes\n{% for chunk in memories %}{% endfor %}")
+    status, told = refused(ricordo, "set-context", "--template", str(file))
+    assert (status, "line 2" in told, "memories" in told) == (1, True, True)
+    assert refused(ricordo, "set-context")[0] == 2
 
 
 def test_a_policy_is_set(ricordo: Invoke, client: Client) -> None:

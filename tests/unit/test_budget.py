@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from ricordo_server.domain.budget import net_budget, select
 from ricordo_server.domain.context import Chunk, ContextFormat, LeftOut, LeftOutCause
 from ricordo_server.domain.memory import MemoryKind
-from ricordo_server.domain.rendering import count_tokens, render
+from ricordo_server.domain.rendering import FormatRenderer, count_tokens, render
 from ricordo_server.embedding.tokens import GptTokenCounter
 from tests.fixtures.context_items import chunk, fact, memory, turn
 
-MARKDOWN = ContextFormat.MARKDOWN
+MARKDOWN = FormatRenderer(ContextFormat.MARKDOWN)
 BUDGET, DUPLICATE = LeftOutCause.BUDGET, LeftOutCause.DUPLICATE
 
 
@@ -52,7 +52,7 @@ def test_500_tokens_are_kept_back(gross: int, net: int) -> None:
 def test_the_whole_counted_again_never_exceeds_the_budget(
     context_format: ContextFormat, count: Callable[[str], int], ranked: list[Chunk], max_tokens: int
 ) -> None:
-    selection = select(ranked, context_format, max_tokens=max_tokens, count=count)
+    selection = select(ranked, FormatRenderer(context_format), max_tokens=max_tokens, count=count)
     assert selection.rendering == render(selection.chunks, context_format)
     assert selection.token_count == count_tokens(selection.rendering, count)
     assert selection.token_count <= net_budget(max_tokens)
@@ -105,7 +105,7 @@ def test_what_did_not_fit_makes_no_duplicate() -> None:
 
 @pytest.mark.parametrize("context_format", ContextFormat)
 def test_500_tokens_or_less_leave_nothing(context_format: ContextFormat) -> None:
-    selection = select([fact("tea")], context_format, max_tokens=500, count=count_words)
+    selection = select([fact("tea")], FormatRenderer(context_format), max_tokens=500, count=count_words)
     assert (selection.chunks, selection.token_count, selection.rendering.text) == ([], 0, "")
     assert [out.cause for out in selection.left_out] == [BUDGET]
 

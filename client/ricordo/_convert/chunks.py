@@ -28,13 +28,11 @@ def merge_chunks(chunks: Iterable[MemoryChunk], top_k: int) -> list[MemoryChunk]
     return sorted(chunks, key=_rank)[:top_k]
 
 
-def context_response(
-    context: models.Context, *, style: ContextFormat, selected: bool, explain: bool
-) -> models.ContextResponse:
+def context_response(context: models.Context, *, selected: bool, explain: bool) -> models.ContextResponse:
     """A context as the facade answers it."""
     messages = [{"role": message.role, "content": message.content} for message in context.messages]
     return models.ContextResponse(
-        formatted_context=messages if style is ContextFormat.OPENAI else context.text,
+        formatted_context=messages if context.format is ContextFormat.OPENAI else context.text,
         metadata=models.ContextMetadata(
             token_count=context.token_count,
             memory_counts=context.source_counts,

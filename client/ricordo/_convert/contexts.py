@@ -54,6 +54,7 @@ def decode_context(reply: pb.BuildContextResponse) -> models.Context:
     """Decodes a rendered context."""
     return models.Context(
         text=reply.text,
+        format=enums.CONTEXT_FORMAT.decode(reply.format),
         messages=tuple(models.ContextMessage(role=one.role, content=one.content) for one in reply.messages),
         chunks=tuple(_decode_chunk(chunk) for chunk in reply.chunks),
         token_count=reply.token_count,

@@ -111,13 +111,13 @@ def check_max_tokens(max_tokens: int | None) -> int | None:
     return max_tokens
 
 
-def style_of(format_style: ContextFormat | str | None) -> ContextFormat:
-    """How to render; None: Markdown.
+def style_of(format_style: ContextFormat | str | None) -> ContextFormat | None:
+    """How to render; None: as the project does by default.
 
     Raises:
         MemoryClientError: No such style.
     """
-    return ContextFormat.MARKDOWN if format_style is None else enums.CONTEXT_FORMAT.word(format_style)
+    return None if format_style is None else enums.CONTEXT_FORMAT.word(format_style)
 
 
 def session_of(session_id: str | None, thread_id: str | None) -> str | None:

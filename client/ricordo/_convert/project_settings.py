@@ -46,6 +46,7 @@ def encode_settings(settings: models.ProjectSettings) -> project_pb2.ProjectSett
             max_tokens=settings.context.max_tokens,
             format=enums.CONTEXT_FORMAT.encode(settings.context.format),
             top_k=settings.context.top_k,
+            template=settings.context.template,
         ),
     )
 
@@ -87,4 +88,5 @@ def _decode_context(context: project_pb2.ContextDefaults) -> models.ContextDefau
         max_tokens=context.max_tokens if context.HasField("max_tokens") else None,
         format=enums.CONTEXT_FORMAT.decode(context.format) if context.format else None,
         top_k=context.top_k if context.HasField("top_k") else None,
+        template=context.template or None,
     )

@@ -41,8 +41,8 @@ class Contexts:
             visibility: Only memories of that one; turns are private.
             max_tokens: The gross budget, above 0, of which 500 are kept for formatting; None: the
                 project's default, else 4,000.
-            format_style: `markdown` and `claude` render text, `openai` messages; None: the project's default, else
-                `markdown`.
+            format_style: `markdown`, `claude` (XML) and `jinja2` (the project's template) render text, `openai`
+                messages; None: the project's default, else `markdown`.
             include_memories: Also return the selected chunks.
             explain: Also say what was left out, and why.
             rerank: Order by a reranker where the server has one: `ranking_strategy` tells.

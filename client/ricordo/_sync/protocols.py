@@ -137,7 +137,7 @@ class ContextCalls(Protocol):
         scope: models.ScopeFilter | None,
         visibility: Visibility | None,
         max_tokens: int | None,
-        format_style: models.ContextFormat,
+        format_style: models.ContextFormat | None,
         include_memories: bool,
         explain: bool,
         rerank: bool,

@@ -109,17 +109,12 @@ class ContextSource(Word):
 
 
 class ContextFormat(Word):
-    """How context is rendered: chat messages, XML text, or Markdown text (`jinja2` is its older name)."""
+    """How context is rendered: chat messages, XML text, Markdown text, or by the project's own template."""
 
     OPENAI = "openai"
     CLAUDE = "claude"
     MARKDOWN = "markdown"
-    JINJA2 = "markdown"
-
-    @classmethod
-    def aliases(cls) -> Mapping[str, str]:
-        """`jinja2`: the name that system A gives to Markdown."""
-        return {"jinja2": "markdown"}
+    JINJA2 = "jinja2"
 
 
 class LeftOutCause(Word):

@@ -5,19 +5,22 @@ from typing import Any
 
 from pydantic import Field
 
-from ricordo.models.base import ContextSource, LeftOutCause, Model, SearchMode
+from ricordo.models.base import ContextFormat, ContextSource, LeftOutCause, Model, SearchMode
 from ricordo.models.filter import Filter
 from ricordo.models.memory import Memory
 from ricordo.models.turn import Turn
 
 
 class SourceSpec(Model):
-    """How one source is asked, for `top_k` candidates (1 to 200). `custom_types` goes with `custom` only."""
+    """How one source is asked, for `top_k` candidates (1 to 200; None: the project's default, else 20).
+
+    `custom_types` goes with `custom` only.
+    """
 
     source: ContextSource
     mode: SearchMode = SearchMode.SEMANTIC
     metadata_filter: Filter | Mapping[str, Any] | None = None
-    top_k: int = Field(default=20, ge=1, le=200)
+    top_k: int | None = Field(default=None, ge=1, le=200)
     custom_types: tuple[str, ...] = ()
 
 
@@ -78,7 +81,7 @@ class LeftOut(Model):
 class Context(Model):
     """A rendered context.
 
-    `text` holds it in the formats `claude` and `markdown`, `messages` in `openai`. `token_count` is that of
+    `text` holds it in the formats `claude`, `markdown` and `jinja2`, `messages` in `openai`. `token_count` is that of
     the rendered context, by `tokenizer`. `timings` are seconds of each stage ("embed", "retrieve", "rank",
     "rerank", "render"). `ranking_strategy` is "reciprocal_rank", "rerank:<model>", or, where reranking was asked
     for and did not happen, "reciprocal_rank;rerank=<cause>" with "not_configured", "timeout" or "failed".
@@ -86,6 +89,7 @@ class Context(Model):
     """
 
     text: str = ""
+    format: ContextFormat = ContextFormat.MARKDOWN
     messages: tuple[ContextMessage, ...] = ()
     chunks: tuple[ContextChunk, ...] = ()
     token_count: int = 0

@@ -41,11 +41,16 @@ class CustomType(Model):
 
 
 class ContextDefaults(Model):
-    """What a context is built with where a call does not say. None: the server's own."""
+    """What a context is built with where a call does not say. None: the server's own.
+
+    `template` is the Jinja2 template of the format `jinja2`, at most 8 KiB: `ContextDefaults` in project.proto says
+    what it is given and may use.
+    """
 
     max_tokens: int | None = None
     format: ContextFormat | None = None
     top_k: int | None = None
+    template: str | None = None
 
 
 class ProjectSettings(Model):

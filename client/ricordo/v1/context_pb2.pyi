@@ -30,6 +30,8 @@ class _ContextFormatEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Context
     """`text`: XML, escaped."""
     CONTEXT_FORMAT_MARKDOWN: _ContextFormat.ValueType  # 3
     """`text`: Markdown."""
+    CONTEXT_FORMAT_JINJA2: _ContextFormat.ValueType  # 4
+    """`text`: by the project's template (`ContextDefaults.template`), else by one that reads as MARKDOWN."""
 
 class ContextFormat(_ContextFormat, metaclass=_ContextFormatEnumTypeWrapper):
     """How context is rendered."""
@@ -42,4 +44,6 @@ CONTEXT_FORMAT_CLAUDE: ContextFormat.ValueType  # 2
 """`text`: XML, escaped."""
 CONTEXT_FORMAT_MARKDOWN: ContextFormat.ValueType  # 3
 """`text`: Markdown."""
+CONTEXT_FORMAT_JINJA2: ContextFormat.ValueType  # 4
+"""`text`: by the project's template (`ContextDefaults.template`), else by one that reads as MARKDOWN."""
 Global___ContextFormat: _TypeAlias = ContextFormat  # noqa: Y015

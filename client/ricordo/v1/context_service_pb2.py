@@ -30,7 +30,7 @@ from ricordo.v1 import search_pb2 as ricordo_dot_v1_dot_search__pb2
 from ricordo.v1 import turn_pb2 as ricordo_dot_v1_dot_turn__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n ricordo/v1/context_service.proto\x12\nricordo.v1\x1a\x18ricordo/v1/context.proto\x1a\x17ricordo/v1/filter.proto\x1a\x17ricordo/v1/memory.proto\x1a\x16ricordo/v1/scope.proto\x1a\x17ricordo/v1/search.proto\x1a\x15ricordo/v1/turn.proto\"\xc8\x02\n\x13\x42uildContextRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\t\x12.\n\x07sources\x18\x03 \x03(\x0b\x32\x1d.ricordo.v1.ContextSourceSpec\x12&\n\x05scope\x18\x04 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12*\n\nvisibility\x18\x05 \x01(\x0e\x32\x16.ricordo.v1.Visibility\x12\x17\n\nmax_tokens\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12)\n\x06\x66ormat\x18\x07 \x01(\x0e\x32\x19.ricordo.v1.ContextFormat\x12\x18\n\x10include_memories\x18\x08 \x01(\x08\x12\x0f\n\x07\x65xplain\x18\t \x01(\x08\x12\x0e\n\x06rerank\x18\n \x01(\x08\x42\r\n\x0b_max_tokens\"\xd7\x01\n\x11\x43ontextSourceSpec\x12)\n\x06source\x18\x01 \x01(\x0e\x32\x19.ricordo.v1.ContextSource\x12$\n\x04mode\x18\x02 \x01(\x0e\x32\x16.ricordo.v1.SearchMode\x12\x12\n\x05top_k\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\"\n\x06\x66ilter\x18\x04 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x06 \x01(\t\x12\x14\n\x0c\x63ustom_types\x18\x05 \x03(\tB\x08\n\x06_top_k\"\x89\x04\n\x14\x42uildContextResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12,\n\x08messages\x18\x02 \x03(\x0b\x32\x1a.ricordo.v1.ContextMessage\x12(\n\x06\x63hunks\x18\x03 \x03(\x0b\x32\x18.ricordo.v1.ContextChunk\x12\x13\n\x0btoken_count\x18\x04 \x01(\x05\x12\x11\n\ttokenizer\x18\x05 \x01(\t\x12I\n\rsource_counts\x18\x06 \x03(\x0b\x32\x32.ricordo.v1.BuildContextResponse.SourceCountsEntry\x12>\n\x07timings\x18\x07 \x03(\x0b\x32-.ricordo.v1.BuildContextResponse.TimingsEntry\x12\x18\n\x10ranking_strategy\x18\x08 \x01(\t\x12\x32\n\x0fsource_outcomes\x18\t \x03(\x0b\x32\x19.ricordo.v1.SourceOutcome\x12%\n\x08left_out\x18\n \x03(\x0b\x32\x13.ricordo.v1.LeftOut\x1a\x33\n\x11SourceCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\x1a.\n\x0cTimingsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"/\n\x0e\x43ontextMessage\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\"\xd9\x01\n\x0c\x43ontextChunk\x12)\n\x06source\x18\x01 \x01(\x0e\x32\x19.ricordo.v1.ContextSource\x12$\n\x06memory\x18\x02 \x01(\x0b\x32\x12.ricordo.v1.MemoryH\x00\x12 \n\x04turn\x18\x03 \x01(\x0b\x32\x10.ricordo.v1.TurnH\x00\x12\r\n\x05score\x18\x04 \x01(\x01\x12\x13\n\x0btoken_count\x18\x05 \x01(\x05\x12\x19\n\x0crerank_score\x18\x06 \x01(\x01H\x01\x88\x01\x01\x42\x06\n\x04itemB\x0f\n\r_rerank_score\"\xcb\x01\n\rSourceOutcome\x12)\n\x06source\x18\x01 \x01(\x0e\x32\x19.ricordo.v1.ContextSource\x12.\n\x0erequested_mode\x18\x02 \x01(\x0e\x32\x16.ricordo.v1.SearchMode\x12.\n\x0e\x65\x66\x66\x65\x63tive_mode\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.SearchMode\x12\r\n\x05\x63ount\x18\x04 \x01(\x05\x12\r\n\x05\x65rror\x18\x05 \x01(\t\x12\x11\n\tretryable\x18\x06 \x01(\x08\"\x84\x01\n\x07LeftOut\x12)\n\x06source\x18\x01 \x01(\x0e\x32\x19.ricordo.v1.ContextSource\x12\x0f\n\x07item_id\x18\x02 \x01(\t\x12\'\n\x05\x63\x61use\x18\x03 \x01(\x0e\x32\x18.ricordo.v1.LeftOutCause\x12\x14\n\x0c\x64uplicate_of\x18\x04 \x01(\t*\x94\x02\n\rContextSource\x12\x1e\n\x1a\x43ONTEXT_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43ONTEXT_SOURCE_TURNS\x10\x01\x12\x1b\n\x17\x43ONTEXT_SOURCE_SEMANTIC\x10\x02\x12\x1b\n\x17\x43ONTEXT_SOURCE_EPISODIC\x10\x03\x12\x1d\n\x19\x43ONTEXT_SOURCE_PROCEDURAL\x10\x04\x12\x1c\n\x18\x43ONTEXT_SOURCE_TAXONOMIC\x10\x05\x12\x1b\n\x17\x43ONTEXT_SOURCE_DOCUMENT\x10\x06\x12\x1a\n\x16\x43ONTEXT_SOURCE_PROFILE\x10\x07\x12\x19\n\x15\x43ONTEXT_SOURCE_CUSTOM\x10\x08*g\n\x0cLeftOutCause\x12\x1e\n\x1aLEFT_OUT_CAUSE_UNSPECIFIED\x10\x00\x12\x1c\n\x18LEFT_OUT_CAUSE_DUPLICATE\x10\x01\x12\x19\n\x15LEFT_OUT_CAUSE_BUDGET\x10\x02\x32\x63\n\x0e\x43ontextService\x12Q\n\x0c\x42uildContext\x12\x1f.ricordo.v1.BuildContextRequest\x1a .ricordo.v1.BuildContextResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n ricordo/v1/context_service.proto\x12\nricordo.v1\x1a\x18ricordo/v1/context.proto\x1a\x17ricordo/v1/filter.proto\x1a\x17ricordo/v1/memory.proto\x1a\x16ricordo/v1/scope.proto\x1a\x17ricordo/v1/search.proto\x1a\x15ricordo/v1/turn.proto\"\xc8\x02\n\x13\x42uildContextRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\t\x12.\n\x07sources\x18\x03 \x03(\x0b\x32\x1d.ricordo.v1.ContextSourceSpec\x12&\n\x05scope\x18\x04 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12*\n\nvisibility\x18\x05 \x01(\x0e\x32\x16.ricordo.v1.Visibility\x12\x17\n\nmax_tokens\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12)\n\x06\x66ormat\x18\x07 \x01(\x0e\x32\x19.ricordo.v1.ContextFormat\x12\x18\n\x10include_memories\x18\x08 \x01(\x08\x12\x0f\n\x07\x65xplain\x18\t \x01(\x08\x12\x0e\n\x06rerank\x18\n \x01(\x08\x42\r\n\x0b_max_tokens\"\xd7\x01\n\x11\x43ontextSourceSpec\x12)\n\x06source\x18\x01 \x01(\x0e\x32\x19.ricordo.v1.ContextSource\x12$\n\x04mode\x18\x02 \x01(\x0e\x32\x16.ricordo.v1.SearchMode\x12\x12\n\x05top_k\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\"\n\x06\x66ilter\x18\x04 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x06 \x01(\t\x12\x14\n\x0c\x63ustom_types\x18\x05 \x03(\tB\x08\n\x06_top_k\"\xb4\x04\n\x14\x42uildContextResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12,\n\x08messages\x18\x02 \x03(\x0b\x32\x1a.ricordo.v1.ContextMessage\x12(\n\x06\x63hunks\x18\x03 \x03(\x0b\x32\x18.ricordo.v1.ContextChunk\x12\x13\n\x0btoken_count\x18\x04 \x01(\x05\x12\x11\n\ttokenizer\x18\x05 \x01(\t\x12I\n\rsource_counts\x18\x06 \x03(\x0b\x32\x32.ricordo.v1.BuildContextResponse.SourceCountsEntry\x12>\n\x07timings\x18\x07 \x03(\x0b\x32-.ricordo.v1.BuildContextResponse.TimingsEntry\x12\x18\n\x10ranking_strategy\x18\x08 \x01(\t\x12\x32\n\x0fsource_outcomes\x18\t \x03(\x0b\x32\x19.ricordo.v1.SourceOutcome\x12%\n\x08left_out\x18\n \x03(\x0b\x32\x13.ricordo.v1.LeftOut\x12)\n\x06\x66ormat\x18\x0b \x01(\x0e\x32\x19.ricordo.v1.ContextFormat\x1a\x33\n\x11SourceCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\x1a.\n\x0cTimingsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"/\n\x0e\x43ontextMessage\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\"\xd9\x01\n\x0c\x43ontextChunk\x12)\n\x06source\x18\x01 \x01(\x0e\x32\x19.ricordo.v1.ContextSource\x12$\n\x06memory\x18\x02 \x01(\x0b\x32\x12.ricordo.v1.MemoryH\x00\x12 \n\x04turn\x18\x03 \x01(\x0b\x32\x10.ricordo.v1.TurnH\x00\x12\r\n\x05score\x18\x04 \x01(\x01\x12\x13\n\x0btoken_count\x18\x05 \x01(\x05\x12\x19\n\x0crerank_score\x18\x06 \x01(\x01H\x01\x88\x01\x01\x42\x06\n\x04itemB\x0f\n\r_rerank_score\"\xcb\x01\n\rSourceOutcome\x12)\n\x06source\x18\x01 \x01(\x0e\x32\x19.ricordo.v1.ContextSource\x12.\n\x0erequested_mode\x18\x02 \x01(\x0e\x32\x16.ricordo.v1.SearchMode\x12.\n\x0e\x65\x66\x66\x65\x63tive_mode\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.SearchMode\x12\r\n\x05\x63ount\x18\x04 \x01(\x05\x12\r\n\x05\x65rror\x18\x05 \x01(\t\x12\x11\n\tretryable\x18\x06 \x01(\x08\"\x84\x01\n\x07LeftOut\x12)\n\x06source\x18\x01 \x01(\x0e\x32\x19.ricordo.v1.ContextSource\x12\x0f\n\x07item_id\x18\x02 \x01(\t\x12\'\n\x05\x63\x61use\x18\x03 \x01(\x0e\x32\x18.ricordo.v1.LeftOutCause\x12\x14\n\x0c\x64uplicate_of\x18\x04 \x01(\t*\x94\x02\n\rContextSource\x12\x1e\n\x1a\x43ONTEXT_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43ONTEXT_SOURCE_TURNS\x10\x01\x12\x1b\n\x17\x43ONTEXT_SOURCE_SEMANTIC\x10\x02\x12\x1b\n\x17\x43ONTEXT_SOURCE_EPISODIC\x10\x03\x12\x1d\n\x19\x43ONTEXT_SOURCE_PROCEDURAL\x10\x04\x12\x1c\n\x18\x43ONTEXT_SOURCE_TAXONOMIC\x10\x05\x12\x1b\n\x17\x43ONTEXT_SOURCE_DOCUMENT\x10\x06\x12\x1a\n\x16\x43ONTEXT_SOURCE_PROFILE\x10\x07\x12\x19\n\x15\x43ONTEXT_SOURCE_CUSTOM\x10\x08*g\n\x0cLeftOutCause\x12\x1e\n\x1aLEFT_OUT_CAUSE_UNSPECIFIED\x10\x00\x12\x1c\n\x18LEFT_OUT_CAUSE_DUPLICATE\x10\x01\x12\x19\n\x15LEFT_OUT_CAUSE_BUDGET\x10\x02\x32\x63\n\x0e\x43ontextService\x12Q\n\x0c\x42uildContext\x12\x1f.ricordo.v1.BuildContextRequest\x1a .ricordo.v1.BuildContextResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,28 +42,28 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_BUILDCONTEXTRESPONSE_SOURCECOUNTSENTRY']._serialized_options = b'8\001'
   _globals['_BUILDCONTEXTRESPONSE_TIMINGSENTRY']._loaded_options = None
   _globals['_BUILDCONTEXTRESPONSE_TIMINGSENTRY']._serialized_options = b'8\001'
-  _globals['_CONTEXTSOURCE']._serialized_start=1880
-  _globals['_CONTEXTSOURCE']._serialized_end=2156
-  _globals['_LEFTOUTCAUSE']._serialized_start=2158
-  _globals['_LEFTOUTCAUSE']._serialized_end=2261
+  _globals['_CONTEXTSOURCE']._serialized_start=1923
+  _globals['_CONTEXTSOURCE']._serialized_end=2199
+  _globals['_LEFTOUTCAUSE']._serialized_start=2201
+  _globals['_LEFTOUTCAUSE']._serialized_end=2304
   _globals['_BUILDCONTEXTREQUEST']._serialized_start=197
   _globals['_BUILDCONTEXTREQUEST']._serialized_end=525
   _globals['_CONTEXTSOURCESPEC']._serialized_start=528
   _globals['_CONTEXTSOURCESPEC']._serialized_end=743
   _globals['_BUILDCONTEXTRESPONSE']._serialized_start=746
-  _globals['_BUILDCONTEXTRESPONSE']._serialized_end=1267
-  _globals['_BUILDCONTEXTRESPONSE_SOURCECOUNTSENTRY']._serialized_start=1168
-  _globals['_BUILDCONTEXTRESPONSE_SOURCECOUNTSENTRY']._serialized_end=1219
-  _globals['_BUILDCONTEXTRESPONSE_TIMINGSENTRY']._serialized_start=1221
-  _globals['_BUILDCONTEXTRESPONSE_TIMINGSENTRY']._serialized_end=1267
-  _globals['_CONTEXTMESSAGE']._serialized_start=1269
-  _globals['_CONTEXTMESSAGE']._serialized_end=1316
-  _globals['_CONTEXTCHUNK']._serialized_start=1319
-  _globals['_CONTEXTCHUNK']._serialized_end=1536
-  _globals['_SOURCEOUTCOME']._serialized_start=1539
-  _globals['_SOURCEOUTCOME']._serialized_end=1742
-  _globals['_LEFTOUT']._serialized_start=1745
-  _globals['_LEFTOUT']._serialized_end=1877
-  _globals['_CONTEXTSERVICE']._serialized_start=2263
-  _globals['_CONTEXTSERVICE']._serialized_end=2362
+  _globals['_BUILDCONTEXTRESPONSE']._serialized_end=1310
+  _globals['_BUILDCONTEXTRESPONSE_SOURCECOUNTSENTRY']._serialized_start=1211
+  _globals['_BUILDCONTEXTRESPONSE_SOURCECOUNTSENTRY']._serialized_end=1262
+  _globals['_BUILDCONTEXTRESPONSE_TIMINGSENTRY']._serialized_start=1264
+  _globals['_BUILDCONTEXTRESPONSE_TIMINGSENTRY']._serialized_end=1310
+  _globals['_CONTEXTMESSAGE']._serialized_start=1312
+  _globals['_CONTEXTMESSAGE']._serialized_end=1359
+  _globals['_CONTEXTCHUNK']._serialized_start=1362
+  _globals['_CONTEXTCHUNK']._serialized_end=1579
+  _globals['_SOURCEOUTCOME']._serialized_start=1582
+  _globals['_SOURCEOUTCOME']._serialized_end=1785
+  _globals['_LEFTOUT']._serialized_start=1788
+  _globals['_LEFTOUT']._serialized_end=1920
+  _globals['_CONTEXTSERVICE']._serialized_start=2306
+  _globals['_CONTEXTSERVICE']._serialized_end=2405
 # @@protoc_insertion_point(module_scope)

@@ -263,8 +263,9 @@ class BuildContextResponse(_message.Message):
     RANKING_STRATEGY_FIELD_NUMBER: _builtins.int
     SOURCE_OUTCOMES_FIELD_NUMBER: _builtins.int
     LEFT_OUT_FIELD_NUMBER: _builtins.int
+    FORMAT_FIELD_NUMBER: _builtins.int
     text: _builtins.str
-    """The rendered context in CLAUDE and MARKDOWN format."""
+    """The rendered context in CLAUDE, MARKDOWN and JINJA2 format."""
     token_count: _builtins.int
     """Tokens of the rendered context, without the reserve."""
     tokenizer: _builtins.str
@@ -275,6 +276,8 @@ class BuildContextResponse(_message.Message):
     did not happen, for the server has no reranker ("not_configured"), or it took too long ("timeout"), or it gave no
     scores ("failed").
     """
+    format: _context_pb2.ContextFormat.ValueType
+    """The format it is rendered in: the one asked for, else the project's, else MARKDOWN."""
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContextMessage]:
         """The rendered context in OPENAI format."""
@@ -312,10 +315,11 @@ class BuildContextResponse(_message.Message):
         ranking_strategy: _builtins.str = ...,
         source_outcomes: _abc.Iterable[Global___SourceOutcome] | None = ...,
         left_out: _abc.Iterable[Global___LeftOut] | None = ...,
+        format: _context_pb2.ContextFormat.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunks", b"chunks", "left_out", b"left_out", "messages", b"messages", "ranking_strategy", b"ranking_strategy", "source_counts", b"source_counts", "source_outcomes", b"source_outcomes", "text", b"text", "timings", b"timings", "token_count", b"token_count", "tokenizer", b"tokenizer"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunks", b"chunks", "format", b"format", "left_out", b"left_out", "messages", b"messages", "ranking_strategy", b"ranking_strategy", "source_counts", b"source_counts", "source_outcomes", b"source_outcomes", "text", b"text", "timings", b"timings", "token_count", b"token_count", "tokenizer", b"tokenizer"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

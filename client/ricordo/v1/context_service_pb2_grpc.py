@@ -48,7 +48,8 @@ class ContextServiceServicer(object):
 
     def BuildContext(self, request, context):
         """Retrieves from several sources, ranks together, drops near-duplicates, fits a budget and renders. One failing
-        source does not fail the call; when all fail, UNAVAILABLE / ALL_SOURCES_FAILED.
+        source does not fail the call; when all fail, UNAVAILABLE / ALL_SOURCES_FAILED. FAILED_PRECONDITION /
+        TEMPLATE_FAILED when the project's template does not render what was found.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -35,7 +35,8 @@ class ContextServiceStub:
     def __new__(cls, channel: _aio.Channel) -> ContextServiceAsyncStub: ...
     BuildContext: _grpc.UnaryUnaryMultiCallable[_context_service_pb2.BuildContextRequest, _context_service_pb2.BuildContextResponse]
     """Retrieves from several sources, ranks together, drops near-duplicates, fits a budget and renders. One failing
-    source does not fail the call; when all fail, UNAVAILABLE / ALL_SOURCES_FAILED.
+    source does not fail the call; when all fail, UNAVAILABLE / ALL_SOURCES_FAILED. FAILED_PRECONDITION /
+    TEMPLATE_FAILED when the project's template does not render what was found.
     """
 
 @_typing.type_check_only
@@ -45,7 +46,8 @@ class ContextServiceAsyncStub(ContextServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     BuildContext: _aio.UnaryUnaryMultiCallable[_context_service_pb2.BuildContextRequest, _context_service_pb2.BuildContextResponse]  # type: ignore[assignment]
     """Retrieves from several sources, ranks together, drops near-duplicates, fits a budget and renders. One failing
-    source does not fail the call; when all fail, UNAVAILABLE / ALL_SOURCES_FAILED.
+    source does not fail the call; when all fail, UNAVAILABLE / ALL_SOURCES_FAILED. FAILED_PRECONDITION /
+    TEMPLATE_FAILED when the project's template does not render what was found.
     """
 
 class ContextServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -58,7 +60,8 @@ class ContextServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_context_service_pb2.BuildContextResponse, _abc.Awaitable[_context_service_pb2.BuildContextResponse]]:
         """Retrieves from several sources, ranks together, drops near-duplicates, fits a budget and renders. One failing
-        source does not fail the call; when all fail, UNAVAILABLE / ALL_SOURCES_FAILED.
+        source does not fail the call; when all fail, UNAVAILABLE / ALL_SOURCES_FAILED. FAILED_PRECONDITION /
+        TEMPLATE_FAILED when the project's template does not render what was found.
         """
 
 def add_ContextServiceServicer_to_server(servicer: ContextServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

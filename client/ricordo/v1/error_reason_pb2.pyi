@@ -83,6 +83,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION, not retryable. The custom type has live memories: delete them or pass `force`.
     Metadata: `custom_type`, `count` (of memories in the first store that has some), `store_id`.
     """
+    ERROR_REASON_TEMPLATE_FAILED: _ErrorReason.ValueType  # 50
+    """FAILED_PRECONDITION, not retryable. The project's template does not render what was found; the message names its
+    line. Correct it (UpdateProject), or ask for another format.
+    """
     ERROR_REASON_EMBEDDER_UNAVAILABLE: _ErrorReason.ValueType  # 60
     """UNAVAILABLE, retryable. The embedding model cannot be reached; TEXT mode still works."""
     ERROR_REASON_ALL_SOURCES_FAILED: _ErrorReason.ValueType  # 61
@@ -172,6 +176,10 @@ some), `store_id`.
 ERROR_REASON_CUSTOM_TYPE_NOT_EMPTY: ErrorReason.ValueType  # 46
 """FAILED_PRECONDITION, not retryable. The custom type has live memories: delete them or pass `force`.
 Metadata: `custom_type`, `count` (of memories in the first store that has some), `store_id`.
+"""
+ERROR_REASON_TEMPLATE_FAILED: ErrorReason.ValueType  # 50
+"""FAILED_PRECONDITION, not retryable. The project's template does not render what was found; the message names its
+line. Correct it (UpdateProject), or ask for another format.
 """
 ERROR_REASON_EMBEDDER_UNAVAILABLE: ErrorReason.ValueType  # 60
 """UNAVAILABLE, retryable. The embedding model cannot be reached; TEXT mode still works."""

@@ -275,29 +275,55 @@ class ContextDefaults(_message.Message):
     MAX_TOKENS_FIELD_NUMBER: _builtins.int
     FORMAT_FIELD_NUMBER: _builtins.int
     TOP_K_FIELD_NUMBER: _builtins.int
+    TEMPLATE_FIELD_NUMBER: _builtins.int
     max_tokens: _builtins.int
     """The gross budget in tokens: 1 to 200,000. Defaults to 4,000."""
     format: _context_pb2.ContextFormat.ValueType
     """How to render. Defaults to MARKDOWN."""
     top_k: _builtins.int
     """Candidates of each source: 1 to 200. Defaults to 20."""
+    template: _builtins.str
+    """The template of the format JINJA2, at most 8 KiB. Empty: the one that ships, which reads as MARKDOWN.
+
+    It is given `query`, `note` (that what follows is data), `chunks` (best first) and `groups` (by source; turns last,
+    oldest first), each with `source`, `heading` and `chunks`. A chunk has `id`, `source`, `label` (title, key, term or
+    role), `content`, `multiline`, `time` (when it happened; empty when not known) and `recorded` (else the day it was
+    written), `role`, `tool`, `is_error`, `custom_type`, `agent_id`, `user_id`, `session_id`, `tags`, `metadata` and
+    `score`.
+
+    The language is Jinja2 without what may run without end: `if`, `for`, printing, comparisons, the tests defined,
+    undefined, none, string, number, boolean, mapping and sequence, and the filters default, items, join, json, length,
+    lower, one_line, truncate, upper and xml. An inner loop goes over a part of what the outer one goes over. No calls,
+    macros, assignments, arithmetic or includes. All renderings of a context have 2 seconds of processor time.
+
+    What was remembered is data: where it would begin a line, a Markdown quote mark stands before it, so that no
+    heading or fence in it passes for the template's own. The filters `json` and `xml` escape it instead, for templates
+    of those formats.
+
+    UpdateProject compiles it and renders a sample: INVALID_ARGUMENT / INVALID_FIELD names the line at fault.
+    """
     def __init__(
         self,
         *,
         max_tokens: _builtins.int | None = ...,
         format: _context_pb2.ContextFormat.ValueType = ...,
         top_k: _builtins.int | None = ...,
+        template: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens", "_top_k", b"_top_k", "max_tokens", b"max_tokens", "top_k", b"top_k"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens", "_template", b"_template", "_top_k", b"_top_k", "max_tokens", b"max_tokens", "template", b"template", "top_k", b"top_k"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens", "_top_k", b"_top_k", "format", b"format", "max_tokens", b"max_tokens", "top_k", b"top_k"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens", "_template", b"_template", "_top_k", b"_top_k", "format", b"format", "max_tokens", b"max_tokens", "template", b"template", "top_k", b"top_k"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_tokens: _TypeAlias = _typing.Literal["max_tokens"]  # noqa: Y015
     _WhichOneofArgType__max_tokens: _TypeAlias = _typing.Literal["_max_tokens", b"_max_tokens"]  # noqa: Y015
+    _WhichOneofReturnType__template: _TypeAlias = _typing.Literal["template"]  # noqa: Y015
+    _WhichOneofArgType__template: _TypeAlias = _typing.Literal["_template", b"_template"]  # noqa: Y015
     _WhichOneofReturnType__top_k: _TypeAlias = _typing.Literal["top_k"]  # noqa: Y015
     _WhichOneofArgType__top_k: _TypeAlias = _typing.Literal["_top_k", b"_top_k"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_tokens) -> _WhichOneofReturnType__max_tokens | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__template) -> _WhichOneofReturnType__template | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__top_k) -> _WhichOneofReturnType__top_k | None: ...
 

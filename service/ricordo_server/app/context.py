@@ -14,7 +14,7 @@ from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db import turns as turns_db
-from ricordo_server.domain.budget import select
+from ricordo_server.domain.budget import Renderer, Selection, select
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.context import (
     BuiltContext,
@@ -31,9 +31,12 @@ from ricordo_server.domain.limits import DEFAULT_CONTEXT_TOKENS, DEFAULT_CONTEXT
 from ricordo_server.domain.memory import Memory, MemoryKind, MemoryQuery
 from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.ranking import AnyHit, rank_together
+from ricordo_server.domain.rendering import FormatRenderer
 from ricordo_server.domain.scope import Matching, ReadableBy, ScopeFilter
 from ricordo_server.domain.search import SearchMode, SearchOptions, SearchResult
 from ricordo_server.domain.session import Turn, TurnQuery
+from ricordo_server.domain.template_language import TemplateFault, limited_time
+from ricordo_server.domain.templates import TemplateRenderer, default_template
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ async def build_context(
     """One block of context.
 
     Raises:
-        DomainError: ALL_SOURCES_FAILED; or the one error that all sources share, when asking again is no use.
+        DomainError: TEMPLATE_FAILED; ALL_SOURCES_FAILED, or the one error that all sources share, when asking again
+            is no use.
     """
     check_may_read_as(call.principal, request.scope)
     started = time.monotonic()
@@ -64,15 +68,10 @@ async def build_context(
     if request.rerank:
         ranking = await rerank(services, call, request.query, ranking.chunks)
     ordered = time.monotonic()
-    selection = await asyncio.to_thread(
-        select,
-        ranking.chunks,
-        request.format or ContextFormat.MARKDOWN,
-        max_tokens=request.max_tokens or DEFAULT_CONTEXT_TOKENS,
-        count=services.tokens.count,
-    )
+    selection = await asyncio.to_thread(_select, services, request, ranking.chunks)
     return BuiltContext(
         rendering=selection.rendering,
+        format=request.format or ContextFormat.MARKDOWN,
         chunks=selection.chunks,
         token_count=selection.token_count,
         tokenizer=services.tokens.name,
@@ -104,6 +103,7 @@ async def _settle(services: Services, call: Call, store_id: str, request: Contex
         sources=[replace(spec, top_k=spec.top_k or defaults.top_k) for spec in request.sources],
         max_tokens=request.max_tokens or defaults.max_tokens,
         format=request.format or defaults.format,
+        template=defaults.template,
     )
 
 
@@ -191,6 +191,26 @@ def across_sessions(scope: ScopeFilter) -> ScopeFilter:
     if isinstance(scope, Matching) and scope.scope.session_id is not None:
         return Matching(replace(scope.scope, session_id=None))
     return replace(scope, session_id=None) if isinstance(scope, ReadableBy) else scope
+
+
+def _select(services: Services, request: ContextRequest, ranked: Sequence[Chunk]) -> Selection:
+    try:
+        with limited_time():
+            return select(
+                ranked,
+                _renderer(request),
+                max_tokens=request.max_tokens or DEFAULT_CONTEXT_TOKENS,
+                count=services.tokens.count,
+            )
+    except TemplateFault as fault:
+        message = f"the project's template failed, {fault}: correct it, or ask for another format"
+        raise DomainError(Reason.TEMPLATE_FAILED, message) from fault
+
+
+def _renderer(request: ContextRequest) -> Renderer:
+    if request.format is ContextFormat.JINJA2:
+        return TemplateRenderer(request.template or default_template(), request.query)
+    return FormatRenderer(request.format or ContextFormat.MARKDOWN)
 
 
 def _counts(sources: Sequence[SourceSpec], chunks: Sequence[Chunk]) -> dict[ContextSource, int]:

@@ -1,5 +1,6 @@
 """Projects and organizations: the caller's own, and the operator's work on all of them."""
 
+import asyncio
 from dataclasses import replace
 from uuid import UUID
 
@@ -15,10 +16,12 @@ from ricordo_server.db import stores as stores_db
 from ricordo_server.db.connection import Pool, ProjectConnection
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.declarations import check_declarations
-from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.errors import DomainError, Reason, invalid_field
 from ricordo_server.domain.paging import Page, PageRequest
-from ricordo_server.domain.project_settings import SettingsChanges
+from ricordo_server.domain.project_settings import ContextDefaults, SettingsChanges
 from ricordo_server.domain.store import DEFAULT_STORE, Organization, Project, ProjectDraft, StoreDraft
+from ricordo_server.domain.template_language import TemplateFault
+from ricordo_server.domain.templates import check_template
 
 
 async def get_project(services: Services, call: Call) -> Project:
@@ -51,10 +54,12 @@ async def update_project(
     The project is held first: writers of metadata hold it too, so none of them is between its check and its commit.
 
     Raises:
-        DomainError: PERMISSION_DENIED, REVISION_MISMATCH, INVALID_FIELD (declarations that contradict one another),
+        DomainError: PERMISSION_DENIED, REVISION_MISMATCH, INVALID_FIELD (declarations that contradict one
+            another; a template that does not render),
             METADATA_TYPE_CONFLICT, CUSTOM_TYPE_NOT_EMPTY (unless `force`).
     """
     check_may_administer(call.principal)
+    await _check_template(changes.get("context"))
 
     async def work(connection: ProjectConnection) -> Project:
         current = _present(await projects_db.get_project(connection, lock=True))
@@ -67,6 +72,16 @@ async def update_project(
         return _present(await projects_db.update_project(connection, settings))
 
     return await write_project(services.database.pool, call, work)
+
+
+async def _check_template(context: object) -> None:
+    """The template of new context defaults, before any transaction: it takes some milliseconds of work."""
+    if not isinstance(context, ContextDefaults) or not context.template:
+        return
+    try:
+        await asyncio.to_thread(check_template, context.template)
+    except TemplateFault as fault:
+        raise invalid_field("project.settings.context.template", f"the template fails, {fault}") from fault
 
 
 async def create_organization(pool: Pool, call: Call, display_name: str) -> Organization:
@@ -91,6 +106,7 @@ async def create_project(pool: Pool, call: Call, draft: ProjectDraft) -> Project
     """
     check_operator(call.principal)
     check_declarations(draft.settings, "project.settings")
+    await _check_template(draft.settings.context)
 
     async def work(connection: ProjectConnection) -> Project:
         created = await projects_db.create_project(connection, uuid7(), draft)

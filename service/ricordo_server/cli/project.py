@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +16,7 @@ MetadataKey = ricordo.models.MetadataKey
 MetadataType = ricordo.models.MetadataType
 CustomType = ricordo.models.CustomType
 
+ContextField = Literal["max_tokens", "format", "top_k", "template"]
 Name = Annotated[str, typer.Argument(help="Its name.")]
 ValueType = Annotated[MetadataType, typer.Argument(help="The type of its values.")]
 Tags = Annotated[
@@ -34,6 +35,7 @@ def register(app: typer.Typer) -> None:
     commands.command("show")(show)
     commands.command("set-language")(set_language)
     commands.command("set-metadata-policy")(set_metadata_policy)
+    commands.command("set-context")(set_context)
     metadata_keys.command("add")(add_key)
     metadata_keys.command("remove")(remove_key)
     metadata_keys.command("retype")(retype_key)
@@ -106,6 +108,37 @@ def set_metadata_policy(
     """Let filters name any metadata key, or declared ones only."""
     with project_of(target, token) as (client, project):
         change(client, project, metadata_policy=policy)
+
+
+def set_context(
+    max_tokens: Annotated[int | None, typer.Option(help="The gross budget in tokens.")] = None,
+    context_format: Annotated[
+        ricordo.models.ContextFormat | None, typer.Option("--format", help="How to render.")
+    ] = None,
+    top_k: Annotated[int | None, typer.Option(help="Candidates of each source.")] = None,
+    template: Annotated[
+        typer.FileText | None,
+        typer.Option(help="File of the Jinja2 template of the format jinja2; - for stdin."),
+    ] = None,
+    unset: Annotated[
+        list[ContextField] | None, typer.Option(help="Back to the server's own; several times for several.")
+    ] = None,
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Set what contexts are built with where a call does not say. What is not named stays."""
+    named: dict[str, Any] = {
+        "max_tokens": max_tokens,
+        "format": context_format,
+        "top_k": top_k,
+        "template": template and template.read(),
+    }
+    changes = {name: value for name, value in named.items() if value is not None}
+    changes |= dict.fromkeys(unset or ())
+    if not changes:
+        raise Refusal("nothing to set: name at least one option", status=MISUSE)
+    with project_of(target, token) as (client, project):
+        change(client, project, context=project.settings.context.model_copy(update=changes))
 
 
 def add_key(

@@ -45,5 +45,8 @@ def _keys_from(stored: Any) -> tuple[DeclaredKey, ...]:
 def _context_from(stored: Mapping[str, Any]) -> ContextDefaults:
     given = stored.get("format")
     return ContextDefaults(
-        stored.get("max_tokens"), ContextFormat(given) if given else None, stored.get("top_k")
+        stored.get("max_tokens"),
+        ContextFormat(given) if given else None,
+        stored.get("top_k"),
+        stored.get("template"),
     )

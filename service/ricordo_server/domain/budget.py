@@ -2,17 +2,30 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from ricordo_server.domain.context import Chunk, ContextFormat, LeftOut, LeftOutCause, Rendering
-from ricordo_server.domain.limits import CONTEXT_RESERVE_TOKENS
+from ricordo_server.domain.context import Chunk, LeftOut, LeftOutCause, Rendering
+from ricordo_server.domain.limits import (
+    CONTEXT_RESERVE_TOKENS,
+    MAX_CONTEXT_CHARACTERS,
+    MOST_CHARACTERS_PER_TOKEN,
+)
 from ricordo_server.domain.near_duplicates import Distinct, Fingerprint, fingerprint, repetition
-from ricordo_server.domain.rendering import count_tokens, render, render_chunk
-
-# Text has 2 to 5 characters per token; what holds more than this is no text (a run of one character), and 256 KiB
-# documents that cannot fit are not worth a second of counting each.
-MOST_CHARACTERS_PER_TOKEN = 16
+from ricordo_server.domain.rendering import count_tokens
 
 Counter = Callable[[str], int]
+
+
+class Renderer(Protocol):
+    """A format, or a template."""
+
+    def render(self, chunks: Sequence[Chunk]) -> Rendering:
+        """The whole; empty for no chunks."""
+        ...
+
+    def render_chunk(self, chunk: Chunk) -> Rendering:
+        """What the chunk adds to a whole that has one of its source."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -30,14 +43,12 @@ def net_budget(max_tokens: int) -> int:
     return max(max_tokens - CONTEXT_RESERVE_TOKENS, 0)
 
 
-def select(
-    ranked: Sequence[Chunk], context_format: ContextFormat, *, max_tokens: int, count: Counter
-) -> Selection:
+def select(ranked: Sequence[Chunk], renderer: Renderer, *, max_tokens: int, count: Counter) -> Selection:
     """Takes each chunk that fits and repeats none before it; a smaller one further down may still fit.
 
     CPU work, mostly `count`: call it through `asyncio.to_thread`.
     """
-    basket = _Basket(context_format, net_budget(max_tokens), count)
+    basket = _Basket(renderer, net_budget(max_tokens), count)
     left_out = [left for chunk in ranked if (left := basket.offer(chunk))]
     return basket.close(left_out)
 
@@ -45,15 +56,16 @@ def select(
 class _Basket:
     """The selection on its way."""
 
-    def __init__(self, context_format: ContextFormat, budget: int, count: Counter) -> None:
+    def __init__(self, renderer: Renderer, budget: int, count: Counter) -> None:
         self.chunks: list[Chunk] = []
-        self._format, self._budget, self._count = context_format, budget, count
+        self._renderer, self._budget, self._count = renderer, budget, count
         self._used = 0
         self._distinct = Distinct()
 
     def offer(self, chunk: Chunk) -> LeftOut | None:
         """Takes the chunk, or says why not."""
-        fragment = render_chunk(chunk, self._format)
+        fragment = self._renderer.render_chunk(chunk)
+        # 256 KiB documents that cannot fit are not worth a second of counting each.
         if _characters(fragment) > (self._budget - self._used) * MOST_CHARACTERS_PER_TOKEN:
             return _over_budget(chunk)
         mark = fingerprint(chunk)
@@ -81,15 +93,29 @@ class _Basket:
 
     def close(self, left_out: Sequence[LeftOut]) -> Selection:
         """Tokens of the whole may be more than those of its parts, if seldom: then the last ones go."""
-        taken_back = []
         rendering, tokens = self._render(self.chunks)
-        while self.chunks and tokens > self._budget:
-            taken_back.append(_over_budget(self.chunks.pop()))
-            rendering, tokens = self._render(self.chunks)
-        return Selection(self.chunks, rendering, tokens, [*left_out, *taken_back])
+        kept = len(self.chunks)
+        if tokens > self._budget:
+            kept = self._most_that_fit()
+            rendering, tokens = self._render(self.chunks[:kept])
+        taken_back = map(_over_budget, reversed(self.chunks[kept:]))
+        return Selection(self.chunks[:kept], rendering, tokens, [*left_out, *taken_back])
+
+    def _most_that_fit(self) -> int:
+        """How many of the best fit, by halves: a dozen tries at most, and what it answers was tried (or is 0)."""
+        fitting, too_many = 0, len(self.chunks)
+        while too_many - fitting > 1:
+            middle = (fitting + too_many) // 2
+            if self._render(self.chunks[:middle])[1] > self._budget:
+                too_many = middle
+            else:
+                fitting = middle
+        return fitting
 
     def _render(self, chunks: Sequence[Chunk]) -> tuple[Rendering, int]:
-        rendering = render(chunks, self._format)
+        rendering = self._renderer.render(chunks)
+        if _characters(rendering) > MAX_CONTEXT_CHARACTERS:
+            return rendering, self._budget + 1
         return rendering, count_tokens(rendering, self._count)
 
 

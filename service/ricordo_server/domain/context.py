@@ -29,6 +29,7 @@ class ContextFormat(StrEnum):
     OPENAI = "OPENAI"
     CLAUDE = "CLAUDE"
     MARKDOWN = "MARKDOWN"
+    JINJA2 = "JINJA2"
 
 
 class LeftOutCause(StrEnum):
@@ -49,7 +50,10 @@ class SourceSpec:
 
 @dataclass(frozen=True)
 class ContextRequest:
-    """What a context is asked for; `max_tokens` is the gross budget. None: the project's default."""
+    """What a context is asked for; `max_tokens` is the gross budget. None: the project's default.
+
+    `template` is that of JINJA2: the project's own, else the one that ships.
+    """
 
     query: str
     sources: Sequence[SourceSpec]
@@ -58,6 +62,7 @@ class ContextRequest:
     max_tokens: int | None = None
     format: ContextFormat | None = None
     rerank: bool = False
+    template: str | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,7 @@ class BuiltContext:
     """
 
     rendering: Rendering
+    format: ContextFormat
     chunks: Sequence[Chunk]
     token_count: int
     tokenizer: str

@@ -15,7 +15,7 @@ from ricordo_server.domain.memory import (
 from ricordo_server.domain.session import Turn
 
 # What XML 1.0 has no place for, besides DEL and the C1 controls: nothing a model should read.
-_UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def entry_of(item: Memory | Turn) -> Entry:
 
 def clean(text: str) -> str:
     """Every kind of line end as a newline, and no control characters, lone surrogates or noncharacters."""
-    return _UNPRINTABLE.sub("", "\n".join(text.splitlines()))
+    return UNPRINTABLE.sub("", "\n".join(text.splitlines()))
 
 
 def one_line(text: str) -> str:

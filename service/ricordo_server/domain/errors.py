@@ -36,6 +36,7 @@ class Reason(StrEnum):
     STORE_NOT_EMPTY = auto()
     METADATA_TYPE_CONFLICT = auto()
     CUSTOM_TYPE_NOT_EMPTY = auto()
+    TEMPLATE_FAILED = auto()
     EMBEDDER_UNAVAILABLE = auto()
     ALL_SOURCES_FAILED = auto()
     DATABASE_UNAVAILABLE = auto()

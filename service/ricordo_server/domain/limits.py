@@ -53,6 +53,11 @@ DEFAULT_CONTEXT_TOP_K = 20
 DEFAULT_CONTEXT_TOKENS = 4_000
 # A budget beyond would not fit an answer of 4 MiB, at up to 16 characters a token.
 MAX_CONTEXT_TOKENS = 200_000
+# Text has 2 to 5 characters per token; what holds more than this is no text (a run of one character).
+MOST_CHARACTERS_PER_TOKEN = 16
+MAX_CONTEXT_CHARACTERS = MAX_CONTEXT_TOKENS * MOST_CHARACTERS_PER_TOKEN
+# Read with the settings in every transaction; the longest prompt templates in use are about half of it.
+MAX_TEMPLATE_BYTES = 8 * KIB
 # Kept for what the caller puts around the context.
 CONTEXT_RESERVE_TOKENS = 500
 

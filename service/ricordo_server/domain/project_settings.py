@@ -41,6 +41,7 @@ class ContextDefaults:
     max_tokens: int | None = None
     format: ContextFormat | None = None
     top_k: int | None = None
+    template: str | None = None
 
 
 @dataclass(frozen=True)

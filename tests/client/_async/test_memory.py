@@ -7,6 +7,7 @@ import grpc
 import pytest
 
 from ricordo import AsyncClient, AsyncMemory, MemoryRequestContext, SourceSpec, ambient_context, errors
+from ricordo.v1 import context_pb2
 from ricordo.v1.memory_pb2 import MEMORY_KIND_EPISODIC
 from ricordo.v1.memory_service_pb2 import (
     CreateMemoryResponse,
@@ -239,7 +240,7 @@ async def test_build_context_asks_episodes_and_facts_by_meaning(
     assert [(spec.source, spec.mode, spec.top_k) for spec in request.sources] == [(3, 2, 50), (2, 2, 50)]
     assert all(spec.filter.comparison.path.segments == ["metadata", "a"] for spec in request.sources)
     assert (request.format, request.scope.matching.user_id, request.scope.matching.session_id) == (
-        3,
+        0,
         "ada",
         "",
     )
@@ -273,12 +274,27 @@ async def test_rerank_is_passed_on(fake: FakeService, memory: AsyncMemory) -> No
     assert asked == [False, True]
 
 
-@pytest.mark.parametrize(("style", "wire"), [("OpenAI", 1), ("claude", 2), ("jinja2", 3), (None, 3)])
+@pytest.mark.parametrize(
+    ("style", "wire"), [("OpenAI", 1), ("claude", 2), ("markdown", 3), ("jinja2", 4), (None, 0)]
+)
 async def test_format_styles(fake: FakeService, memory: AsyncMemory, style: str | None, wire: int) -> None:
     fake.answer("BuildContext", wire_context())
-    response = await memory.build_context("tea", format_style=style)
+    await memory.build_context("tea", format_style=style)
     assert sent(fake).format == wire
-    assert isinstance(response.formatted_context, list if style == "OpenAI" else str)
+
+
+@pytest.mark.parametrize(
+    ("wire", "kind"), [("OPENAI", list), ("CLAUDE", str), ("MARKDOWN", str), ("JINJA2", str)]
+)
+async def test_the_shape_is_that_of_the_format_in_the_answer(
+    fake: FakeService, memory: AsyncMemory, wire: str, kind: type
+) -> None:
+    """The project's default may be any."""
+    answer = wire_context()
+    answer.format = context_pb2.ContextFormat.Value(f"CONTEXT_FORMAT_{wire}")
+    fake.answer("BuildContext", answer)
+    response = await memory.build_context("tea")
+    assert isinstance(response.formatted_context, kind)
 
 
 async def test_turns_in_a_context_need_a_session(fake: FakeService, memory: AsyncMemory) -> None:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from ricordo import AsyncMemory, MemoryRequestContext, ambient_context, errors
+from ricordo import AsyncClient, AsyncMemory, MemoryRequestContext, ambient_context, errors
 from ricordo.agent_engine import FormatStyle, MemorySource, RetrievalMode, SearchSource, SourceSpec
 from ricordo.filters import field
-from ricordo.models import MemoryChunk
+from ricordo.models import MemoryChunk, ProjectChanges
 
 ADA = MemoryRequestContext(user_id="ada", session_id="thread-1")
 OWN = {"role": "mine", "session_id": "mine too", "Tier": 1, "$foo": [1, 2.0], "a.b.c": None, "": True}
@@ -307,6 +307,30 @@ async def test_format_styles(ada: AsyncMemory, style: FormatStyle, kind: type) -
     assert isinstance(context.formatted_context, kind)
     with pytest.raises(ValueError, match="html"):
         await ada.build_context("seat", format_style="html")
+
+
+async def test_the_projects_defaults_hold_where_a_call_says_nothing(
+    live: AsyncClient, ada: AsyncMemory
+) -> None:
+    for number in range(25):
+        await ada.save_semantic(text=f"Ada has seat {number}{number}.", label=str(number))
+
+    async def build(**arguments: Any) -> tuple[type, int]:
+        context = await ada.build_context_from_sources("seat", [SourceSpec(source="semantic", **arguments)])
+        return type(context.formatted_context), context.metadata.source_outcomes[0].count
+
+    assert await build() == (str, 20)
+    await live.project.update(ProjectChanges(context={"format": "openai", "top_k": 7}))
+    assert await build() == (list, 7)
+    assert await build(top_k=9) == (list, 9)
+
+
+async def test_a_template_of_the_project_serves_jinja2(live: AsyncClient, ada: AsyncMemory) -> None:
+    await ada.save_semantic(text="Ada likes a window seat.", label="seat")
+    template = "{% for chunk in chunks %}* {{ chunk.label }}: {{ chunk.content }}{% endfor %}"
+    await live.project.update(ProjectChanges(context={"template": template}))
+    context = await ada.build_context("seat", format_style="jinja2")
+    assert context.formatted_context == "* seat: Ada likes a window seat."
 
 
 async def test_the_ambient_context_serves_where_nothing_is_bound(live_memory: AsyncMemory) -> None:

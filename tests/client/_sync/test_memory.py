@@ -8,6 +8,7 @@ import grpc
 import pytest
 
 from ricordo import Client, Memory, MemoryRequestContext, SourceSpec, ambient_context, errors
+from ricordo.v1 import context_pb2
 from ricordo.v1.memory_pb2 import MEMORY_KIND_EPISODIC
 from ricordo.v1.memory_service_pb2 import (
     CreateMemoryResponse,
@@ -226,7 +227,7 @@ def test_build_context_asks_episodes_and_facts_by_meaning(fake: FakeService, mem
     assert [(spec.source, spec.mode, spec.top_k) for spec in request.sources] == [(3, 2, 50), (2, 2, 50)]
     assert all(spec.filter.comparison.path.segments == ["metadata", "a"] for spec in request.sources)
     assert (request.format, request.scope.matching.user_id, request.scope.matching.session_id) == (
-        3,
+        0,
         "ada",
         "",
     )
@@ -258,12 +259,27 @@ def test_rerank_is_passed_on(fake: FakeService, memory: Memory) -> None:
     assert asked == [False, True]
 
 
-@pytest.mark.parametrize(("style", "wire"), [("OpenAI", 1), ("claude", 2), ("jinja2", 3), (None, 3)])
+@pytest.mark.parametrize(
+    ("style", "wire"), [("OpenAI", 1), ("claude", 2), ("markdown", 3), ("jinja2", 4), (None, 0)]
+)
 def test_format_styles(fake: FakeService, memory: Memory, style: str | None, wire: int) -> None:
     fake.answer("BuildContext", wire_context())
-    response = memory.build_context("tea", format_style=style)
+    memory.build_context("tea", format_style=style)
     assert sent(fake).format == wire
-    assert isinstance(response.formatted_context, list if style == "OpenAI" else str)
+
+
+@pytest.mark.parametrize(
+    ("wire", "kind"), [("OPENAI", list), ("CLAUDE", str), ("MARKDOWN", str), ("JINJA2", str)]
+)
+def test_the_shape_is_that_of_the_format_in_the_answer(
+    fake: FakeService, memory: Memory, wire: str, kind: type
+) -> None:
+    """The project's default may be any."""
+    answer = wire_context()
+    answer.format = context_pb2.ContextFormat.Value(f"CONTEXT_FORMAT_{wire}")
+    fake.answer("BuildContext", answer)
+    response = memory.build_context("tea")
+    assert isinstance(response.formatted_context, kind)
 
 
 def test_turns_in_a_context_need_a_session(fake: FakeService, memory: Memory) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from ricordo import Memory, MemoryRequestContext, ambient_context, errors
+from ricordo import Client, Memory, MemoryRequestContext, ambient_context, errors
 from ricordo.agent_engine import FormatStyle, MemorySource, RetrievalMode, SearchSource, SourceSpec
 from ricordo.filters import field
-from ricordo.models import MemoryChunk
+from ricordo.models import MemoryChunk, ProjectChanges
 
 ADA = MemoryRequestContext(user_id="ada", session_id="thread-1")
 OWN = {"role": "mine", "session_id": "mine too", "Tier": 1, "$foo": [1, 2.0], "a.b.c": None, "": True}
@@ -308,6 +308,28 @@ def test_format_styles(ada: Memory, style: FormatStyle, kind: type) -> None:
     assert isinstance(context.formatted_context, kind)
     with pytest.raises(ValueError, match="html"):
         ada.build_context("seat", format_style="html")
+
+
+def test_the_projects_defaults_hold_where_a_call_says_nothing(live: Client, ada: Memory) -> None:
+    for number in range(25):
+        ada.save_semantic(text=f"Ada has seat {number}{number}.", label=str(number))
+
+    def build(**arguments: Any) -> tuple[type, int]:
+        context = ada.build_context_from_sources("seat", [SourceSpec(source="semantic", **arguments)])
+        return type(context.formatted_context), context.metadata.source_outcomes[0].count
+
+    assert build() == (str, 20)
+    live.project.update(ProjectChanges(context={"format": "openai", "top_k": 7}))
+    assert build() == (list, 7)
+    assert build(top_k=9) == (list, 9)
+
+
+def test_a_template_of_the_project_serves_jinja2(live: Client, ada: Memory) -> None:
+    ada.save_semantic(text="Ada likes a window seat.", label="seat")
+    template = "{% for chunk in chunks %}* {{ chunk.label }}: {{ chunk.content }}{% endfor %}"
+    live.project.update(ProjectChanges(context={"template": template}))
+    context = ada.build_context("seat", format_style="jinja2")
+    assert context.formatted_context == "* seat: Ada likes a window seat."
 
 
 def test_the_ambient_context_serves_where_nothing_is_bound(live_memory: Memory) -> None:

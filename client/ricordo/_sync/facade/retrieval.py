@@ -94,8 +94,10 @@ class Retrieval(Operations):
             metadata_filter: A condition on every source: see `ricordo.filters`.
             enabled_sources: Where to look; None: episodic and semantic.
             thread_id: The older name of `session_id`.
-            max_tokens: The gross budget, of which 500 are kept for formatting; None: 4,000.
-            format_style: `openai` answers a list of messages; `claude` XML text; `jinja2` and None Markdown text.
+            max_tokens: The gross budget, of which 500 are kept for formatting; None: the project's default, else
+                4,000.
+            format_style: `openai` answers a list of messages; `claude` XML text; `markdown` Markdown; `jinja2` text
+                by the project's template; None: the project's default, else `markdown`.
             include_memories: Also answer the selected chunks.
             explain: Also answer what was left out, and why.
             timeout: Seconds.
@@ -180,4 +182,4 @@ class Retrieval(Operations):
             store=self._store,
             timeout=timeout,
         )
-        return context_response(context, style=style, selected=include_memories, explain=explain)
+        return context_response(context, selected=include_memories, explain=explain)

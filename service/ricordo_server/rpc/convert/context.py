@@ -86,6 +86,7 @@ def _decode_source(message: pb.ContextSourceSpec, field: str) -> SourceSpec:
 def encode_context(built: BuiltContext, request: pb.BuildContextRequest) -> pb.BuildContextResponse:
     return pb.BuildContextResponse(
         text=built.text,
+        format=encode_enum(built.format, context_pb2.ContextFormat.DESCRIPTOR),
         messages=[
             pb.ContextMessage(role=message.role, content=message.content) for message in built.messages
         ],

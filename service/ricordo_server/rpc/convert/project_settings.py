@@ -11,6 +11,7 @@ from ricordo_server.domain.limits import (
     MAX_CONTEXT_TOKENS,
     MAX_CUSTOM_TYPES,
     MAX_DECLARED_KEYS,
+    MAX_TEMPLATE_BYTES,
     MAX_TOP_K,
 )
 from ricordo_server.domain.project_settings import (
@@ -21,7 +22,7 @@ from ricordo_server.domain.project_settings import (
     MetadataType,
     ProjectSettings,
 )
-from ricordo_server.rpc.checks import TYPE_NAME, check_count, check_pattern, check_range
+from ricordo_server.rpc.checks import TYPE_NAME, check_count, check_pattern, check_range, check_text
 from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
 from ricordo_server.rpc.convert.stores import decode_language
 
@@ -83,6 +84,7 @@ def _decode_context(message: project_pb2.ContextDefaults, field: str) -> Context
         max_tokens=given("max_tokens", MAX_CONTEXT_TOKENS),
         format=decode_enum(message.format, FORMAT, ContextFormat, f"{field}.format"),
         top_k=given("top_k", MAX_TOP_K),
+        template=check_text(f"{field}.template", message.template, limit=MAX_TEMPLATE_BYTES) or None,
     )
 
 
@@ -95,7 +97,10 @@ def encode_settings(settings: ProjectSettings) -> project_pb2.ProjectSettings:
         metadata_keys=[project_pb2.MetadataKey(**_encode_key(key)) for key in settings.metadata_keys],
         custom_types=[_encode_custom_type(each) for each in settings.custom_types],
         context=project_pb2.ContextDefaults(
-            max_tokens=context.max_tokens, format=rendering, top_k=context.top_k
+            max_tokens=context.max_tokens,
+            format=rendering,
+            top_k=context.top_k,
+            template=context.template,
         ),
     )
 
