@@ -245,7 +245,7 @@ def light_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 BOOKKEEPING = {
     *("__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__firstlineno__"),
-    "__annotations__",  # made when somebody reads it
+    *("__annotations__", "__slotnames__"),  # made when somebody reads or copies one
 }
 BOOKKEEPING |= {"__static_attributes__", "__annotations__", "__parameters__", "__orig_bases__"}
 

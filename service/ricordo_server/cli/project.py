@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, Literal
+from enum import StrEnum
+from typing import Annotated, Any
 
 import typer
 
@@ -16,12 +17,21 @@ MetadataKey = ricordo.models.MetadataKey
 MetadataType = ricordo.models.MetadataType
 CustomType = ricordo.models.CustomType
 
-ContextField = Literal["max_tokens", "format", "top_k", "template"]
 Name = Annotated[str, typer.Argument(help="Its name.")]
 ValueType = Annotated[MetadataType, typer.Argument(help="The type of its values.")]
 Tags = Annotated[
     list[str] | None, typer.Option("--tag", help="A tag as NAME:TYPE; several times for several.")
 ]
+
+
+class ContextField(StrEnum):
+    """The fields of `ContextDefaults`."""
+
+    MAX_TOKENS = "max_tokens"
+    FORMAT = "format"
+    TOP_K = "top_k"
+    TEMPLATE = "template"
+
 
 commands = typer.Typer(
     help="How the project works: language, metadata keys, custom types.", no_args_is_help=True
@@ -135,9 +145,9 @@ def set_context(
     }
     changes = {name: value for name, value in named.items() if value is not None}
     changes |= dict.fromkeys(unset or ())
-    if not changes:
-        raise Refusal("nothing to set: name at least one option", status=MISUSE)
     with project_of(target, token) as (client, project):
+        if not changes:
+            raise Refusal("nothing to set: name at least one option", status=MISUSE)
         change(client, project, context=project.settings.context.model_copy(update=changes))
 
 
