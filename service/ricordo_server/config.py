@@ -21,7 +21,7 @@ class Settings(BaseSettings):
     database_url: str = ""
     """`postgresql://` URL of the role ricordo_app."""
     operator_url: str = ""
-    """URL of the role ricordo_operator; without it the server has no AdminService."""
+    """URL of the role ricordo_operator; without it the server has no AdminService, and there is no worker."""
     owner_url: str = ""
     """URL of a login that may SET ROLE ricordo_owner: `migrate` only."""
     superuser_url: str = ""
@@ -46,7 +46,13 @@ class Settings(BaseSettings):
     shutdown_delay: float = Field(0.0, ge=0)
     """Seconds between NOT_SERVING and the stop, for load balancers to notice."""
     shutdown_grace: float = Field(10.0, ge=0)
-    """Seconds that running calls get after SIGTERM."""
+    """Seconds that running calls, and running jobs, get after SIGTERM."""
+    with_worker: bool = False
+    """Serving processes run jobs too; else `ricordo work` does."""
+    worker_concurrency: int = Field(4, ge=1, le=64)
+    """Jobs at the same time in all processes together; most of them wait for a model or the database."""
+    worker_lease: float = Field(30.0, gt=0)
+    """Seconds without a heartbeat after which a worker is dead and others get its jobs; the same for all of them."""
     key_secret: str = Field("", repr=False)
     """What the signing keys are encrypted under: random text of at least 32 characters. Further ones, separated by
     blanks, only open: so the secret is changed."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -84,6 +84,7 @@ class RunningServer:
     grpc: grpc.aio.Server
     health: health.aio.HealthServicer
     port: int
+    services: Services
 
 
 @asynccontextmanager
@@ -183,7 +184,7 @@ async def serving(
     if settings.development_project:
         log.warning("development principal: anyone on this machine may read and write every project")
     try:
-        yield RunningServer(server, health_servicer, port)
+        yield RunningServer(server, health_servicer, port, services)
     finally:
         await health_servicer.enter_graceful_shutdown()
         await asyncio.sleep(settings.shutdown_delay)
@@ -240,11 +241,3 @@ def stop_signals() -> asyncio.Event:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     return stopped
-
-
-async def serve(settings: Settings, *, on_ready: Callable[[int], None]) -> None:
-    """Serves until SIGTERM or SIGINT; `on_ready` is told the port."""
-    stopped = stop_signals()
-    async with running_server(settings) as running:
-        on_ready(running.port)
-        await stopped.wait()

@@ -286,6 +286,10 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         admin_service_pb2.ListProjectsRequest(),
         admin_service_pb2.ListProjectsRequest(organization_id=names.organization_id),
     ],
+    "AdminService.GetQueueStatus": lambda names: [
+        admin_service_pb2.GetQueueStatusRequest(),
+        admin_service_pb2.GetQueueStatusRequest(project_id=str(uuid4())),
+    ],
 }
 
 # Their answers hold nothing that a project does.

@@ -65,6 +65,11 @@ async def test_a_role_that_inherits_the_text_role_is_refused(database: TestDatab
         assert "inherits ricordo_text" in await faults_of(url)
 
 
+async def test_a_role_that_reaches_the_queue_is_refused(clone: TestDatabase) -> None:
+    change(clone, "GRANT USAGE ON SCHEMA procrastinate TO ricordo_app")
+    assert "may reach the job queue of every project" in await faults_of(clone.app_url)
+
+
 async def test_a_role_that_owns_a_table_is_refused(clone: TestDatabase) -> None:
     with login(clone, "NOINHERIT") as url:
         change(clone, f"ALTER TABLE ricordo.session OWNER TO {conninfo.conninfo_to_dict(url)['user']}")

@@ -146,6 +146,10 @@ async def test_a_bad_request_of_an_operator_is_refused_with_its_field(admin):
             admin.ListProjects(admin_pb.ListProjectsRequest(organization_id="x"), metadata=OPERATOR),
             "organization_id",
         ),
+        (
+            admin.GetQueueStatus(admin_pb.GetQueueStatusRequest(project_id="x"), metadata=OPERATOR),
+            "project_id",
+        ),
     ]:
         code, _, field = await refusal(call)
         assert (code, field) == (INVALID, expected)
@@ -159,6 +163,7 @@ async def test_only_operators_administer(admin, project_id):
             admin.CreateOrganization(organization("o"), metadata=metadata),
             admin.CreateProject(project(str(uuid4())), metadata=metadata),
             admin.ListProjects(admin_pb.ListProjectsRequest(), metadata=metadata),
+            admin.GetQueueStatus(admin_pb.GetQueueStatusRequest(), metadata=metadata),
         ):
             assert (await refusal(call))[:2] == (DENIED, "PERMISSION_DENIED")
 

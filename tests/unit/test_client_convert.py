@@ -10,6 +10,7 @@ from ricordo.errors import MemoryClientError, MemoryServerError
 from ricordo.v1 import (
     context_pb2,
     context_service_pb2,
+    failure_pb2,
     filter_pb2,
     identity_service_pb2,
     memory_pb2,
@@ -27,6 +28,7 @@ from tests.fixtures.client_samples import NOON, new_memory, wire_memory
 MESSAGE_FILES = (
     context_pb2,
     context_service_pb2,
+    failure_pb2,
     filter_pb2,
     identity_service_pb2,
     memory_pb2,

@@ -10,6 +10,7 @@ from ricordo.models.filter import Comparator
 from ricordo.v1 import (
     context_pb2,
     context_service_pb2,
+    failure_pb2,
     filter_pb2,
     identity_service_pb2,
     memory_pb2,
@@ -102,3 +103,4 @@ LEFT_OUT_CAUSE = EnumCodec(models.LeftOutCause, context_service_pb2.LeftOutCause
 METADATA_POLICY = EnumCodec(models.MetadataPolicy, project_pb2.MetadataPolicy, "METADATA_POLICY")
 METADATA_TYPE = EnumCodec(models.MetadataType, project_pb2.MetadataType, "METADATA_TYPE")
 PROJECT_ROLE = EnumCodec(models.ProjectRole, service_account_pb2.ProjectRole, "PROJECT_ROLE")
+FAILURE_CLASS = EnumCodec(models.FailureClass, failure_pb2.FailureClass, "FAILURE_CLASS")

@@ -3,7 +3,7 @@
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo import models
-from ricordo._convert import paging, values
+from ricordo._convert import enums, paging, values
 from ricordo._convert.project_settings import decode_settings
 from ricordo._convert.sendable import sendable
 from ricordo.errors import MemoryClientError
@@ -44,6 +44,12 @@ def list_projects_request(
 ) -> admin_service_pb2.ListProjectsRequest:
     """Asks for a page of projects."""
     return admin_service_pb2.ListProjectsRequest(organization_id=organization_id, page_size=page_size)
+
+
+@sendable
+def get_queue_status_request(project_id: str) -> admin_service_pb2.GetQueueStatusRequest:
+    """Asks what waits."""
+    return admin_service_pb2.GetQueueStatusRequest(project_id=project_id)
 
 
 @sendable
@@ -117,6 +123,30 @@ def decode_project(project: project_pb2.Project) -> models.Project:
         revision=project.revision,
         create_time=values.decode_time(project.create_time),
         update_time=values.decode_time(project.update_time),
+    )
+
+
+def decode_queue_status(reply: admin_service_pb2.GetQueueStatusResponse) -> models.QueueStatus:
+    """Decodes what waits."""
+    projects = tuple(
+        models.ProjectQueue(project_id=each.project_id, counts=_decode_counts(each.counts))
+        for each in reply.projects
+    )
+    return models.QueueStatus(workers=reply.workers, total=_decode_counts(reply.total), projects=projects)
+
+
+def _decode_counts(counts: admin_service_pb2.QueueCounts) -> models.QueueCounts:
+    return models.QueueCounts(
+        waiting=counts.waiting,
+        scheduled=counts.scheduled,
+        running=counts.running,
+        failed=counts.failed,
+        oldest_due_time=values.decode_optional_time(
+            counts.oldest_due_time, counts.HasField("oldest_due_time")
+        ),
+        last_failure_class=(
+            enums.FAILURE_CLASS.decode(counts.last_failure_class) if counts.last_failure_class else None
+        ),
     )
 
 

@@ -5,7 +5,7 @@ from ricordo import models
 from ricordo._convert import projects as requests
 from ricordo._convert.paging import at_page
 from ricordo._convert.project_settings import update_project_request
-from ricordo._convert.projects import decode_organization, decode_project
+from ricordo._convert.projects import decode_organization, decode_project, decode_queue_status
 from ricordo._sync.channel import Connection
 from ricordo._sync.pager import Pager
 from ricordo.v1.project_service_pb2 import GetProjectRequest
@@ -122,3 +122,14 @@ class Admin:
             return models.Page(tuple(map(decode_project, reply.projects)), reply.next_page_token)
 
         return Pager(fetch, page_token)
+
+    def get_queue_status(self, *, project_id: str = "", timeout: float | None = None) -> models.QueueStatus:
+        """Says how much background work waits, for whom and since when; numbers only.
+
+        Args:
+            project_id: Only of this project; empty: of the installation.
+            timeout: Seconds.
+        """
+        request = requests.get_queue_status_request(project_id)
+        reply = self._connection.call(lambda stubs: stubs.admin.GetQueueStatus, request, timeout)
+        return decode_queue_status(reply)

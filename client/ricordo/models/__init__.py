@@ -4,6 +4,7 @@ from ricordo.models.account import AccessToken, ClientSecret, ServiceAccount, Se
 from ricordo.models.base import (
     ContextFormat,
     ContextSource,
+    FailureClass,
     FusionMethod,
     LeftOutCause,
     ManagedTopic,
@@ -61,6 +62,7 @@ from ricordo.models.memory import (
 )
 from ricordo.models.page import Page
 from ricordo.models.project import Organization, Project, Store, WhoAmI
+from ricordo.models.queue import ProjectQueue, QueueCounts, QueueStatus
 from ricordo.models.results import (
     BulkCreateSemanticResult,
     CreateEpisodicResult,
@@ -116,6 +118,7 @@ __all__ = [
     "EpisodicDetails",
     "EpisodicEntry",
     "Exactly",
+    "FailureClass",
     "FusionMethod",
     "ItemError",
     "LeftOut",
@@ -149,10 +152,13 @@ __all__ = [
     "ProfileDetails",
     "Project",
     "ProjectChanges",
+    "ProjectQueue",
     "ProjectRole",
     "ProjectSettings",
     "Provenance",
     "PutResult",
+    "QueueCounts",
+    "QueueStatus",
     "ReadableBy",
     "RecordedTurn",
     "RefusedFact",

@@ -162,3 +162,12 @@ class ProjectRole(Word):
     READER = "reader"
     WRITER = "writer"
     ADMIN = "admin"
+
+
+class FailureClass(Word):
+    """Why background work failed; `content` is not tried again, the others later and later."""
+
+    TRANSIENT = "transient"
+    RATE_LIMIT = "rate_limit"
+    CREDENTIAL = "credential"
+    CONTENT = "content"

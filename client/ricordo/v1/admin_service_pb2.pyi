@@ -6,7 +6,9 @@ isort:skip_file
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from ricordo.v1 import failure_pb2 as _failure_pb2
 from ricordo.v1 import project_pb2 as _project_pb2
 import builtins as _builtins
 import sys
@@ -174,3 +176,127 @@ class ListProjectsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListProjectsResponse: _TypeAlias = ListProjectsResponse  # noqa: Y015
+
+@_typing.final
+class GetQueueStatusRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
+    project_id: _builtins.str
+    """Only of this project; empty: of the installation."""
+    def __init__(
+        self,
+        *,
+        project_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["project_id", b"project_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetQueueStatusRequest: _TypeAlias = GetQueueStatusRequest  # noqa: Y015
+
+@_typing.final
+class GetQueueStatusResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKERS_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    PROJECTS_FIELD_NUMBER: _builtins.int
+    workers: _builtins.int
+    """Workers that sent a heartbeat in the last minute, those inside of servers included."""
+    @_builtins.property
+    def total(self) -> Global___QueueCounts:
+        """All jobs that were asked about."""
+
+    @_builtins.property
+    def projects(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProjectQueue]:
+        """By project, those with most jobs waiting first: at most 100."""
+
+    def __init__(
+        self,
+        *,
+        workers: _builtins.int = ...,
+        total: Global___QueueCounts | None = ...,
+        projects: _abc.Iterable[Global___ProjectQueue] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["total", b"total"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["projects", b"projects", "total", b"total", "workers", b"workers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetQueueStatusResponse: _TypeAlias = GetQueueStatusResponse  # noqa: Y015
+
+@_typing.final
+class ProjectQueue(_message.Message):
+    """The jobs of one project."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
+    COUNTS_FIELD_NUMBER: _builtins.int
+    project_id: _builtins.str
+    """The project; empty for the installation's own housekeeping."""
+    @_builtins.property
+    def counts(self) -> Global___QueueCounts:
+        """Its jobs."""
+
+    def __init__(
+        self,
+        *,
+        project_id: _builtins.str = ...,
+        counts: Global___QueueCounts | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "project_id", b"project_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProjectQueue: _TypeAlias = ProjectQueue  # noqa: Y015
+
+@_typing.final
+class QueueCounts(_message.Message):
+    """Numbers of jobs that are not done."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WAITING_FIELD_NUMBER: _builtins.int
+    SCHEDULED_FIELD_NUMBER: _builtins.int
+    RUNNING_FIELD_NUMBER: _builtins.int
+    FAILED_FIELD_NUMBER: _builtins.int
+    OLDEST_DUE_TIME_FIELD_NUMBER: _builtins.int
+    LAST_FAILURE_CLASS_FIELD_NUMBER: _builtins.int
+    waiting: _builtins.int
+    """Due, and not begun."""
+    scheduled: _builtins.int
+    """To be begun later: for their time, or for their next attempt."""
+    running: _builtins.int
+    """Under way."""
+    failed: _builtins.int
+    """Given up; kept for 30 days."""
+    last_failure_class: _failure_pb2.FailureClass.ValueType
+    """Why the newest failed attempt failed, of the jobs that are not done yet or given up."""
+    @_builtins.property
+    def oldest_due_time(self) -> _timestamp_pb2.Timestamp:
+        """Since when the first of the waiting is due; absent when none waits."""
+
+    def __init__(
+        self,
+        *,
+        waiting: _builtins.int = ...,
+        scheduled: _builtins.int = ...,
+        running: _builtins.int = ...,
+        failed: _builtins.int = ...,
+        oldest_due_time: _timestamp_pb2.Timestamp | None = ...,
+        last_failure_class: _failure_pb2.FailureClass.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["oldest_due_time", b"oldest_due_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["failed", b"failed", "last_failure_class", b"last_failure_class", "oldest_due_time", b"oldest_due_time", "running", b"running", "scheduled", b"scheduled", "waiting", b"waiting"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QueueCounts: _TypeAlias = QueueCounts  # noqa: Y015

@@ -51,6 +51,11 @@ class AdminServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_admin__service__pb2.ListProjectsRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_admin__service__pb2.ListProjectsResponse.FromString,
                 _registered_method=True)
+        self.GetQueueStatus = channel.unary_unary(
+                '/ricordo.v1.AdminService/GetQueueStatus',
+                request_serializer=ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusResponse.FromString,
+                _registered_method=True)
 
 
 class AdminServiceServicer(object):
@@ -79,6 +84,13 @@ class AdminServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetQueueStatus(self, request, context):
+        """Says how much background work waits, for whom and since when; numbers only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -96,6 +108,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.ListProjects,
                     request_deserializer=ricordo_dot_v1_dot_admin__service__pb2.ListProjectsRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_admin__service__pb2.ListProjectsResponse.SerializeToString,
+            ),
+            'GetQueueStatus': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetQueueStatus,
+                    request_deserializer=ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -181,6 +198,33 @@ class AdminService(object):
             '/ricordo.v1.AdminService/ListProjects',
             ricordo_dot_v1_dot_admin__service__pb2.ListProjectsRequest.SerializeToString,
             ricordo_dot_v1_dot_admin__service__pb2.ListProjectsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetQueueStatus(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.AdminService/GetQueueStatus',
+            ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusRequest.SerializeToString,
+            ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusResponse.FromString,
             options,
             channel_credentials,
             insecure,

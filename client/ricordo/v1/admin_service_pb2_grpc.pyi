@@ -41,6 +41,8 @@ class AdminServiceStub:
     """Creates a project with its store `default`."""
     ListProjects: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.ListProjectsRequest, _admin_service_pb2.ListProjectsResponse]
     """Lists projects, newest first."""
+    GetQueueStatus: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.GetQueueStatusRequest, _admin_service_pb2.GetQueueStatusResponse]
+    """Says how much background work waits, for whom and since when; numbers only."""
 
 @_typing.type_check_only
 class AdminServiceAsyncStub(AdminServiceStub):
@@ -55,6 +57,8 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """Creates a project with its store `default`."""
     ListProjects: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.ListProjectsRequest, _admin_service_pb2.ListProjectsResponse]  # type: ignore[assignment]
     """Lists projects, newest first."""
+    GetQueueStatus: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.GetQueueStatusRequest, _admin_service_pb2.GetQueueStatusResponse]  # type: ignore[assignment]
+    """Says how much background work waits, for whom and since when; numbers only."""
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
     """The installation: for operators only (PERMISSION_DENIED for others), and only on servers that have the operator's
@@ -84,5 +88,13 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_service_pb2.ListProjectsResponse, _abc.Awaitable[_admin_service_pb2.ListProjectsResponse]]:
         """Lists projects, newest first."""
+
+    @_abc_1.abstractmethod
+    def GetQueueStatus(
+        self,
+        request: _admin_service_pb2.GetQueueStatusRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_service_pb2.GetQueueStatusResponse, _abc.Awaitable[_admin_service_pb2.GetQueueStatusResponse]]:
+        """Says how much background work waits, for whom and since when; numbers only."""
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -1,8 +1,8 @@
-"""The command line: `operate` runs an installation, `use` and `project` talk to a server as any client does."""
+"""The command line: `operate` runs an installation; `use`, `project` and `queue` talk to a server, as clients do."""
 
 import typer
 
-from ricordo_server.cli import operate, options, project, use
+from ricordo_server.cli import operate, options, project, queue, use
 
 app = typer.Typer(
     name="ricordo",
@@ -14,3 +14,4 @@ app.callback()(options.connection)
 operate.register(app)
 use.register(app)
 project.register(app)
+queue.register(app)

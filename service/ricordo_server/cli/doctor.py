@@ -16,6 +16,9 @@ from ricordo_server.embedding import load_embedder
 Finding = tuple[str, Iterable[str]]
 """What was checked, and its faults."""
 
+# A worker takes a job within seconds, whatever else waits.
+LONG_WAIT_SECONDS = 60
+
 
 async def report(settings: Settings) -> bool:
     """Prints one line a check, more only for several faults; whether all is well."""
@@ -39,12 +42,20 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
             async for finding in _examine_database(pool, settings):
                 yield finding
     if settings.operator_url:
-        yield "operator", _operator_faults(settings)
+        fault = installation.find_connection_fault(settings.operator_url, OPERATOR_ROLE)
+        yield "operator", [f"{fault}; is RICORDO_OPERATOR_URL right?"] if fault else []
+        if not fault:
+            yield _examine_queue(settings)
 
 
-def _operator_faults(settings: Settings) -> list[str]:
-    fault = installation.find_connection_fault(settings.operator_url, OPERATOR_ROLE)
-    return [f"{fault}; is RICORDO_OPERATOR_URL right?"] if fault else []
+def _examine_queue(settings: Settings) -> Finding:
+    """Work that nobody takes is a fault; what failed is told beside it."""
+    facts = installation.find_queue_facts(settings.operator_url)
+    if facts is None:
+        return "queue", ["the database has none yet: run `ricordo migrate`"]
+    name = f"queue ({facts.waiting} waiting for {facts.oldest_seconds:.0f} s, {facts.failed} failed)"
+    is_left = facts.oldest_seconds > LONG_WAIT_SECONDS and not facts.workers
+    return name, ["nobody takes its jobs: start `ricordo work`"] if is_left else []
 
 
 async def _examine_database(pool: Pool, settings: Settings) -> AsyncIterator[Finding]:

@@ -1,4 +1,4 @@
-"""Commands of the operator: up, bootstrap, migrate, create-project, serve, doctor."""
+"""Commands of the operator: up, bootstrap, migrate, create-project, serve, work, doctor."""
 
 import asyncio
 import os
@@ -13,7 +13,13 @@ from ricordo_server.cli import doctor as checks
 from ricordo_server.cli import options
 from ricordo_server.cli.failures import MISUSE, Refusal, failures_told
 from ricordo_server.cli.options import load_settings
-from ricordo_server.cli.serving import CHILD_COMMAND, serve_as_child, serve_until_stopped, stop_on_sigterm
+from ricordo_server.cli.serving import (
+    CHILD_COMMAND,
+    serve_as_child,
+    serve_until_stopped,
+    stop_on_sigterm,
+    work_until_stopped,
+)
 from ricordo_server.cli.stack import DATABASE, LOG_NAME, existing_stack, migrate_with_model, prepared_stack
 from ricordo_server.config import Settings
 from ricordo_server.db.installation import create_project as insert_project
@@ -26,7 +32,7 @@ from ricordo_server.server import listening_fault
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to the program."""
-    for command in (up, bootstrap, migrate, create_project, serve, doctor):
+    for command in (up, bootstrap, migrate, create_project, serve, work, doctor):
         app.command()(command)
     app.command(CHILD_COMMAND, hidden=True)(serve_child)
 
@@ -41,13 +47,14 @@ def up(
     tls_client_ca: options.TlsClientCa = None,
     verbose: Annotated[bool, typer.Option(help="Write the log to the terminal, not the folder.")] = False,
 ) -> None:
-    """Start everything: an embedded Postgres in a data folder, migrated, and the server. Ctrl-C stops both."""
+    """Start everything: an embedded Postgres in a data folder, migrated, server and worker. Ctrl-C stops all."""
     with failures_told():
         settings = load_settings(
             host=host,
             port=port,
             data_folder=data_folder,
             processes=processes,
+            with_worker=True,
             tls_certificate=tls_certificate,
             tls_key=tls_key,
             tls_client_ca=tls_client_ca,
@@ -151,6 +158,10 @@ def serve(
     development_project: Annotated[
         str | None, typer.Option(help="Id of the project of callers on this machine without a token.")
     ] = None,
+    with_worker: Annotated[
+        bool | None,
+        typer.Option("--with-worker", help="Run jobs too, instead of a process of `ricordo work`."),
+    ] = None,
 ) -> None:
     """Serve on a migrated database; the log goes to stderr, a JSON object a line."""
     with failures_told():
@@ -164,8 +175,11 @@ def serve(
             insecure_behind_proxy=insecure_behind_proxy,
             database_url=database_url,
             development_project=development_project,
+            with_worker=with_worker,
         )
         require(settings.database_url, "database_url")
+        if settings.with_worker:
+            require(settings.operator_url, "operator_url")
         require_credentials(settings)
         require_safe_listening(settings)
 
@@ -174,6 +188,18 @@ def serve(
             typer.echo(f"Ricordo is ready on {settings.host}:{port} ({plural}).")
 
         serve_until_stopped(settings, announce)
+
+
+def work(
+    database_url: Annotated[str | None, typer.Option(help="URL of ricordo_app.")] = None,
+    operator_url: Annotated[str | None, typer.Option(help="URL of ricordo_operator.")] = None,
+) -> None:
+    """Run background jobs on a migrated database; start as many as you like. The log goes to stderr."""
+    with failures_told():
+        settings = load_settings(database_url=database_url, operator_url=operator_url)
+        require(settings.database_url, "database_url")
+        require(settings.operator_url, "operator_url")
+        work_until_stopped(settings, lambda: typer.echo("Ricordo's worker is ready."))
 
 
 def serve_child() -> None:

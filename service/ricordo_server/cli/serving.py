@@ -5,7 +5,8 @@ import json
 import logging
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
@@ -13,7 +14,8 @@ from typing import TextIO
 from ricordo_server import processes
 from ricordo_server.config import Settings
 from ricordo_server.logs import log_to, open_log
-from ricordo_server.server import running_server, serve, stop_signals
+from ricordo_server.server import RunningServer, running_server, stop_signals
+from ricordo_server.worker import work, working
 
 Announce = Callable[[int], None]
 CHILD_COMMAND = "serve-child"
@@ -42,7 +44,7 @@ def serve_until_stopped(settings: Settings, announce: Announce, *, log_file: Pat
         log_to(stream)
         if settings.processes == 1:
             processes.find_port(settings.host, settings.port)  # says it better than gRPC
-            asyncio.run(serve(settings, on_ready=announce))
+            asyncio.run(_serve(settings, announce))
             return
         with processes.held_port(settings.host, settings.port) as port:
             held = settings.model_copy(update={"port": port})
@@ -54,13 +56,43 @@ def _opened(log_file: Path | None) -> TextIO:
     return open_log(log_file) if log_file else open(sys.stderr.fileno(), "w", closefd=False)
 
 
+async def _serve(settings: Settings, announce: Announce) -> None:
+    stopped = stop_signals()
+    async with _running(settings) as running:
+        announce(running.port)
+        await stopped.wait()
+
+
+@asynccontextmanager
+async def _running(settings: Settings, *, reuse_port: bool = False) -> AsyncIterator[RunningServer]:
+    """A server, with a worker inside if the settings say so."""
+    async with running_server(settings, reuse_port=reuse_port) as running:
+        if not settings.with_worker:
+            yield running
+            return
+        async with working(settings, running.services):
+            yield running
+
+
+def work_until_stopped(settings: Settings, announce: Callable[[], None]) -> None:
+    """Tells `announce` when it works.
+
+    Raises:
+        UnsafeToServe: the database or the model is not as it must be.
+    """
+    with _opened(None) as stream:
+        log_to(stream)
+        asyncio.run(work(settings, on_ready=announce))
+
+
 async def _supervise(settings: Settings, announce: Announce, log_file: Path | None) -> None:
     orders = {"settings": settings.model_dump(mode="json"), "log_file": str(log_file) if log_file else None}
     await processes.Supervisor(
         command=[sys.executable, "-m", "ricordo_server", CHILD_COMMAND],
         orders=json.dumps(orders),
         count=settings.processes,
-        patience=settings.shutdown_delay + settings.shutdown_grace,
+        # First the jobs under way get their grace, then the calls.
+        patience=settings.shutdown_delay + settings.shutdown_grace * (2 if settings.with_worker else 1),
         stopped=stop_signals(),
         on_ready=lambda: announce(settings.port),
     ).run()
@@ -78,6 +110,6 @@ def serve_as_child() -> None:
 async def _serve_child(settings: Settings) -> None:
     stopped = stop_signals()
     processes.watch_parent(stopped.set)
-    async with running_server(settings, reuse_port=True):
+    async with _running(settings, reuse_port=True):
         processes.report_ready()
         await stopped.wait()

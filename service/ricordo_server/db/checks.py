@@ -48,6 +48,10 @@ def _role_faults(facts: Mapping[str, Any]) -> list[str]:
             facts["inherits_text"],
             f"its role inherits {TEXT_ROLE}: run `ricordo bootstrap` again",
         ),
+        (
+            facts["reaches_queue"],
+            "its role may reach the job queue of every project: REVOKE USAGE ON SCHEMA procrastinate",
+        ),
     ]
     return [text for is_fault, text in faults if is_fault]
 

@@ -1,8 +1,9 @@
 """Request ids: the first answer of each, for 24 hours."""
 
 from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import and_, bindparam, func, literal, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, delete, func, literal, literal_column, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from ricordo_server.db.connection import ProjectConnection
@@ -65,3 +66,18 @@ async def forget_answers(connection: ProjectConnection, item_id: str) -> None:
         idempotency.c.project_id == connection.project_id, idempotency.c.answer.op("LIKE")(holds)
     )
     await connection.execute(statement.values(answer=b""))
+
+
+async def delete_expired_answers(connection: ProjectConnection, *, most: int) -> int:
+    """Removes request ids past their 24 hours; answers how many."""
+    place: ColumnElement[Any] = literal_column("ctid")
+    old = (
+        select(place)
+        .select_from(idempotency)
+        .where(idempotency.c.project_id == connection.project_id, EXPIRED)
+    )
+    statement = delete(idempotency).where(
+        idempotency.c.project_id == connection.project_id,
+        place == func.any(func.array(old.limit(most).scalar_subquery())),
+    )
+    return (await connection.execute(statement)).rowcount

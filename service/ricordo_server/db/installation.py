@@ -1,5 +1,6 @@
 """What an operator does and asks without a server: the first project, and the facts that `doctor` reports."""
 
+from dataclasses import dataclass
 from uuid import UUID
 
 import psycopg
@@ -8,6 +9,7 @@ from uuid_utils.compat import uuid7
 
 from ricordo_server.db.connection import Pool
 from ricordo_server.db.migrations import revisions_folder
+from ricordo_server.db.sql import load_sql
 from ricordo_server.domain.store import DEFAULT_LANGUAGE, DEFAULT_STORE
 
 DATABASE_ERRORS: tuple[type[Exception], ...] = (psycopg.Error, psycopg_pool.PoolTimeout)
@@ -45,6 +47,27 @@ def find_connection_fault(url: str, role: str) -> str:
         return describe(error)
     user = row[0] if row else ""
     return "" if user == role else f"the URL is that of {user}: give the one of {role}"
+
+
+@dataclass(frozen=True)
+class QueueFacts:
+    """Jobs that are due, for how long the oldest is, jobs given up, and workers that sent a heartbeat lately."""
+
+    waiting: int
+    oldest_seconds: float
+    failed: int
+    workers: int
+
+
+def find_queue_facts(operator_url: str) -> QueueFacts | None:
+    """None before the queue is made."""
+    with psycopg.connect(operator_url, connect_timeout=CONNECT_SECONDS) as connection:
+        made = connection.execute("SELECT to_regclass('ricordo.job_failure') IS NOT NULL").fetchone()
+        if made != (True,):
+            return None
+        row = connection.execute(load_sql("queue_facts")).fetchone()
+    assert row is not None  # noqa: S101 - an aggregate is one row
+    return QueueFacts(*row)
 
 
 def describe(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -190,6 +190,30 @@ async def purge_memory(connection: TenantConnection, memory_id: str, expected_re
     if expected_revision is not None:
         statement = statement.where(memory.c.revision == expected_revision)
     return await connection.fetch_one(statement.returning(memory.c.memory_id)) is not None
+
+
+async def delete_expired(connection: TenantConnection, *, most: int) -> list[str]:
+    """Marks memories deleted whose time is over; answers their ids. Those that others hold wait for the next time."""
+    expired = select(memory.c.memory_id).where(
+        in_tenant(memory, connection), memory.c.expire_time <= func.now(), memory.c.delete_time.is_(None)
+    )
+    ids = expired.limit(most).with_for_update(skip_locked=True)
+    statement = (
+        update_of(memory)
+        .where(in_tenant(memory, connection), memory.c.memory_id.in_(ids))
+        .values({**_next_revision(), "delete_time": func.clock_timestamp()})
+    )
+    return [row["memory_id"] for row in await connection.fetch_all(statement.returning(memory.c.memory_id))]
+
+
+async def remove_deleted(connection: TenantConnection, *, age: timedelta, most: int) -> int:
+    """Removes memories deleted so long ago, with their revisions and vectors; answers how many."""
+    old = select(memory.c.memory_id).where(
+        in_tenant(memory, connection), memory.c.delete_time <= func.now() - age
+    )
+    ids = old.limit(most).with_for_update(skip_locked=True)
+    statement = delete(memory).where(in_tenant(memory, connection), memory.c.memory_id.in_(ids))
+    return (await connection.execute(statement)).rowcount
 
 
 def _model(connection: TenantConnection) -> Row:

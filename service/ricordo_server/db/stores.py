@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, literal, select
+from sqlalchemy import ColumnElement, and_, delete, exists, func, literal, select, tuple_
 from sqlalchemy import update as update_of
 from sqlalchemy.dialects.postgresql import insert as upsert
 
@@ -66,6 +66,18 @@ async def list_stores(
     keys = [*order_keys(order_by, ORDERS, [OrderBy("store_id")]), text_key(store.c.name)]
     statement = select(*STORED).where(store.c.project_id == connection.project_id)
     return await fetch_page(connection, statement, keys, page, store_from)
+
+
+async def list_all_stores(
+    connection: ProjectConnection, after: tuple[UUID, str] | None, *, most: int
+) -> list[tuple[UUID, str]]:
+    """Projects and names of the stores behind `after`, of all projects in order; as operator."""
+    statement = (
+        select(store.c.project_id, store.c.name).order_by(store.c.project_id, store.c.name).limit(most)
+    )
+    if after is not None:
+        statement = statement.where(tuple_(store.c.project_id, store.c.name) > after)
+    return [(row["project_id"], row["name"]) for row in await connection.fetch_all(statement)]
 
 
 async def update_store(connection: ProjectConnection, name: str, changes: StoreChanges) -> Store | None:

@@ -262,6 +262,16 @@ memory_revision = Table(
     Column("transaction_id", Xid8, nullable=False),
 )
 
+job_failure = Table(
+    "job_failure",
+    METADATA,
+    Column("job_id", BigInteger, primary_key=True),
+    _text("failure_class"),
+    _text("error"),
+    Column("lost_workers", Integer, nullable=False),
+    _time("failure_time"),
+)
+
 PARTITIONED = ("memory", "memory_attribute", "memory_embedding", "turn", "turn_embedding")
 STORE_TABLES = (
     "session",

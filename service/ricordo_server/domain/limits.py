@@ -69,3 +69,6 @@ MAX_DECLARED_NAMES = 256
 # A token travels with every call, in metadata that gRPC bounds at 8 KiB.
 MAX_TOKEN_USERS = 16
 MAX_TOKEN_USERS_BYTES = 2 * KIB
+
+# An operator looks for the projects that are behind; the others are asked for by their id.
+MAX_QUEUE_PROJECTS = 100

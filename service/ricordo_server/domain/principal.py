@@ -39,3 +39,12 @@ class Principal:
     @property
     def may_name_any_user(self) -> bool:
         return self.kind is PrincipalKind.SERVICE
+
+
+def worker_of(project_id: UUID) -> Principal:
+    """Who works in a project's background."""
+    return Principal("worker", PrincipalKind.SERVICE, project_id, frozenset({Role.READER, Role.WRITER}))
+
+
+HOUSEKEEPER = Principal("worker", PrincipalKind.OPERATOR, None, frozenset({Role.OPERATOR}))
+"""The worker in no project: it walks their list, and reads nobody's rows."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ricordo.v1 import admin_service_pb2, admin_service_pb2_grpc
-from ricordo_server.app import projects
+from ricordo_server.app import projects, queue
 from ricordo_server.db.connection import Pool
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import check_uuid
@@ -13,6 +13,7 @@ from ricordo_server.rpc.convert.projects import (
     encode_organization,
     encode_project,
 )
+from ricordo_server.rpc.convert.queue import encode_queue_status
 from ricordo_server.rpc.pages import decode_page, encode_page
 
 pb = admin_service_pb2
@@ -52,3 +53,9 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
         found = await projects.list_projects(self._pool, call, organization_id, page)
         messages, token = encode_page(request, call.principal, found, encode_project)
         return pb.ListProjectsResponse(projects=messages, next_page_token=token)
+
+    async def GetQueueStatus(
+        self, request: pb.GetQueueStatusRequest, context: Any
+    ) -> pb.GetQueueStatusResponse:
+        project_id = check_uuid("project_id", request.project_id) if request.project_id else None
+        return encode_queue_status(await queue.get_queue_status(self._pool, read_call(), project_id))

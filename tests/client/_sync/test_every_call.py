@@ -362,6 +362,19 @@ CASES = {
         lambda found: found.display_name == "One",
         {"organization_id": "o1"},
     ),
+    "GetQueueStatus": Case(
+        lambda client: client.admin.get_queue_status(project_id="p1"),
+        admin.GetQueueStatusResponse(
+            workers=1,
+            total=admin.QueueCounts(waiting=2, last_failure_class="FAILURE_CLASS_CONTENT"),
+            projects=[admin.ProjectQueue(project_id="p1", counts=admin.QueueCounts(failed=3))],
+        ),
+        lambda status: (
+            (status.total.waiting, status.total.last_failure_class, status.projects[0].counts.failed)
+            == (2, "content", 3)
+        ),
+        {"project_id": "p1"},
+    ),
 }
 
 

@@ -1,0 +1,31 @@
+"""A kind of job."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ricordo_server.app.services import Services
+from ricordo_server.domain.call import Call
+
+Work = Callable[[Services, Call, Mapping[str, Any]], Awaitable[None]]
+"""Gets the services, a call in the job's project, and the arguments it was deferred with."""
+
+# The longest a job of any kind may take: one that is under way for longer is lost.
+LONGEST_SECONDS = 1_800.0
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """How jobs of one name run.
+
+    A job may run twice: its worker can die after the work is committed and before the queue knows. So its transaction
+    first looks whether the work is still to be done.
+
+    `seconds` ends an attempt, which then failed for a transient reason. Kinds with a `schedule` (as of cron, in UTC)
+    are the installation's own and belong to no project: their call is the housekeeper's.
+    """
+
+    name: str
+    work: Work
+    seconds: float = 60.0
+    schedule: str = ""
