@@ -7,7 +7,7 @@ export GRPC_ENABLE_FORK_SUPPORT := 0
 READY := .venv/.ready
 N ?= 2000
 
-.PHONY: help setup run test gen fmt lint types contract generated bench-quality bench-speed lock release check clean
+.PHONY: help setup run test proof gen fmt lint types contract generated bench-quality bench-speed lock release check clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -26,6 +26,9 @@ run: setup  ## Start the stack on the embedded Postgres and show the main road o
 
 test: setup  ## Pass all tests
 	pytest
+
+proof: setup  ## Thousands of cases for what has to hold, with their numbers
+	pytest tests/proof
 
 gen: setup  ## Regenerate the stubs from proto/ and the sync client from the async one
 	python scripts/gen_proto.py

@@ -13,23 +13,37 @@ from typing import ClassVar
 
 
 class RicordoError(Exception):
-    """Every error of this package."""
+    """Every error of this package. `reason` names the cause for programs, and stays the same."""
+
+    reason: str = ""
 
 
 class MemoryClientError(ValueError, RicordoError):
-    """The call makes no sense as it is: nothing was sent."""
+    """The call makes no sense as it is: nothing was sent.
+
+    `reason` is "INVALID_FIELD" (an argument at fault), "INVALID_FILTER", "CLIENT_CLOSED" or "WRONG_EVENT_LOOP".
+    """
+
+    def __init__(self, message: str = "", *, reason: str = "INVALID_FIELD") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class MemoryNotSupportedError(MemoryClientError):
     """The operation or option is not offered here, and no repeat will change that.
 
     Raised before a request where that is known, else when the server says so: it knows the call, but is not set up
-    for it. An outage is not that: it is a `ServiceUnavailableError`.
+    for it. An outage is not that: it is a `ServiceUnavailableError`. `reason` is the server's, else "NOT_SUPPORTED".
     """
+
+    def __init__(self, message: str = "", *, reason: str = "NOT_SUPPORTED") -> None:
+        super().__init__(message, reason=reason)
 
 
 class MemoryIdentityError(ValueError, RicordoError):
-    """The call needs a user or a session, and nobody names one: nothing was sent."""
+    """The call needs a user or a session, and nobody names one: nothing was sent. `reason` is "SCOPE_REQUIRED"."""
+
+    reason = "SCOPE_REQUIRED"
 
 
 @dataclass(frozen=True)

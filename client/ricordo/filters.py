@@ -99,9 +99,7 @@ class Field:
     def is_in(self, values: Collection[MetadataValue]) -> Filter:
         """Equal to one of 1 to 100 values; None among them stands for "without a value"."""
         if isinstance(values, str | Mapping) or not values:
-            raise MemoryClientError(
-                f"{'.'.join(self.path)}: give a list of at least one value, not {values!r}"
-            )
+            raise _refusal(f"{'.'.join(self.path)}: give a list of at least one value, not {values!r}")
         given = [value for value in values if value is not None]
         found = [self._compare(Comparator.IN, *given)] if given else []
         return any_of(*found, *([~self.exists()] if len(given) < len(values) else []))
@@ -167,9 +165,13 @@ def parse(filters: FilterInput | None, accepted: Collection[str]) -> Filter | No
     return tree
 
 
+def _refusal(message: str) -> MemoryClientError:
+    return MemoryClientError(message, reason="INVALID_FILTER")
+
+
 def _condition(document: object) -> Filter:
     if not isinstance(document, Mapping) or not document:
-        raise MemoryClientError(f"a condition is a dict of at least one field or $operator, not {document!r}")
+        raise _refusal(f"a condition is a dict of at least one field or $operator, not {document!r}")
     return all_of(*(_member(name, value) for name, value in document.items()))
 
 
@@ -183,9 +185,9 @@ def _member(name: object, value: object) -> Filter:
 
 def _joined(operator: str, value: object) -> Filter:
     if operator not in JOINS:
-        raise MemoryClientError(f"unknown operator {operator}: between conditions stand {', '.join(JOINS)}")
+        raise _refusal(f"unknown operator {operator}: between conditions stand {', '.join(JOINS)}")
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        raise MemoryClientError(f"{operator} takes a list of at least one condition, not {value!r}")
+        raise _refusal(f"{operator} takes a list of at least one condition, not {value!r}")
     return JOINS[operator](*map(_condition, value))
 
 
@@ -200,9 +202,7 @@ def _is_comparison(value: object) -> bool:
         return False
     operators = [key for key in value if isinstance(key, str) and key.startswith("$")]
     if operators and len(operators) < len(value):
-        raise MemoryClientError(
-            f"mixed $operators and plain keys in {dict(value)!r}: a map is compared with $eq"
-        )
+        raise _refusal(f"mixed $operators and plain keys in {dict(value)!r}: a map is compared with $eq")
     return bool(operators)
 
 
@@ -210,15 +210,13 @@ def _operation(subject: Field, operator: str, operand: Any) -> Filter:
     if operator == "$not":
         return ~_compared(subject, operand)
     if operator not in OPERATIONS:
-        raise MemoryClientError(
-            f"unknown operator {operator}: after a field stand {', '.join(OPERATIONS)}, $not"
-        )
+        raise _refusal(f"unknown operator {operator}: after a field stand {', '.join(OPERATIONS)}, $not")
     return OPERATIONS[operator](subject, operand)
 
 
 def _exists(subject: Field, wanted: object) -> Filter:
     if not isinstance(wanted, bool):
-        raise MemoryClientError(f"$exists takes True or False, not {wanted!r}")
+        raise _refusal(f"$exists takes True or False, not {wanted!r}")
     return subject.exists() if wanted else ~subject.exists()
 
 
@@ -259,7 +257,7 @@ def _check_path(path: tuple[str, ...], accepted: Collection[str]) -> None:
     if path and all(path) and path[0] in accepted and _is_whole(path):
         return
     paths = sorted(f"{name}.<key>" if name in KEYED_FIELDS else name for name in accepted)
-    raise MemoryClientError(f"no field {'.'.join(path)!r} to filter by; accepted: {', '.join(paths)}")
+    raise _refusal(f"no field {'.'.join(path)!r} to filter by; accepted: {', '.join(paths)}")
 
 
 def _is_whole(path: tuple[str, ...]) -> bool:

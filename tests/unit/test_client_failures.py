@@ -1,11 +1,16 @@
+import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import grpc
 import pytest
 
-from ricordo import errors
+from ricordo import Client, errors
 from ricordo._convert.failures import BY_REASON, HINTS, to_exception
+from ricordo._convert.values import encode_metadata
+from ricordo.filters import MEMORY_FIELDS, field, parse
+from ricordo.identity import require
 from ricordo.v1.error_reason_pb2 import ErrorReason
 from tests.fixtures.fake_service import Refusal
 
@@ -117,6 +122,7 @@ def test_a_server_that_is_not_set_up_for_a_call_does_not_support_it() -> None:
         Refusal(grpc.StatusCode.UNIMPLEMENTED, "no embedder", reason="EMBEDDER_NOT_CONFIGURED")
     )
     assert type(error) is errors.MemoryNotSupportedError
+    assert error.reason
     assert "host:1 is not set up for this: EMBEDDER_NOT_CONFIGURED: no embedder" in str(error)
 
 
@@ -137,3 +143,27 @@ def test_what_is_raised_before_a_request_is_a_value_error(name: str) -> None:
     kind = getattr(errors, name)
     assert issubclass(kind, ValueError)
     assert issubclass(kind, errors.RicordoError)
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (lambda: encode_metadata({"a": float("nan")}, "metadata"), "INVALID_FIELD"),
+        (lambda: encode_metadata({"a": "\ud800"}, "metadata"), "INVALID_FIELD"),
+        (lambda: Client(" "), "INVALID_FIELD"),
+        (lambda: parse({"tier": 1}, MEMORY_FIELDS), "INVALID_FILTER"),
+        (lambda: parse({"metadata.tier": {"$near": 1}}, MEMORY_FIELDS), "INVALID_FILTER"),
+        (lambda: field("metadata", "tier").is_in([]), "INVALID_FILTER"),
+        (lambda: require(None, "user_id", "save_semantic"), "SCOPE_REQUIRED"),
+    ],
+)  # fmt: skip
+def test_each_has_a_reason_for_programs(call: Callable[[], object], reason: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        call()
+    assert isinstance(refused.value, errors.RicordoError)
+    assert refused.value.reason == reason
+
+
+def test_a_reason_survives_a_copy() -> None:
+    copied = pickle.loads(pickle.dumps(errors.MemoryNotSupportedError("no", reason="NO_MODEL")))
+    assert (str(copied), copied.reason) == ("no", "NO_MODEL")

@@ -77,7 +77,7 @@ class AsyncConnection:
     def _open(self) -> AsyncStubs:
         with self._lock:
             if self._closed:
-                raise MemoryClientError("this client is closed: make a new one")
+                raise MemoryClientError("this client is closed: make a new one", reason="CLIENT_CLOSED")
             if self._stubs is None:
                 self._loop = current_loop()
                 self._channel = self._make_channel()
@@ -85,7 +85,8 @@ class AsyncConnection:
             elif self._loop is not current_loop():
                 raise MemoryClientError(
                     "this client was first used in another event loop, to which its channel belongs: "
-                    "make one client for each event loop"
+                    "make one client for each event loop",
+                    reason="WRONG_EVENT_LOOP",
                 )
             return self._stubs
 

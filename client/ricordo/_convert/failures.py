@@ -84,7 +84,7 @@ def to_exception(
         return errors.TransportSecurityError(Failure(failure.code, f"{target}: {remedy}"))
     if failure.code == "UNIMPLEMENTED" and failure.reason:
         return MemoryNotSupportedError(
-            f"{target} is not set up for this: {failure.reason}: {failure.message}"
+            f"{target} is not set up for this: {failure.reason}: {failure.message}", reason=failure.reason
         )
     return _exception_class(failure)(failure)
 

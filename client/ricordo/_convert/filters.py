@@ -50,8 +50,10 @@ def _encode_node(node: Filter) -> filter_pb2.Filter:
         case Comparison():
             return filter_pb2.Filter(comparison=_encode_comparison(node))
         case Expression():
-            raise MemoryClientError("an expression can be joined by & only: write the rest into its text")
-    raise MemoryClientError(f"{node!r} is no filter: build one with ricordo.filters")
+            raise MemoryClientError(
+                "an expression can be joined by & only: write the rest into its text", reason="INVALID_FILTER"
+            )
+    raise MemoryClientError(f"{node!r} is no filter: build one with ricordo.filters", reason="INVALID_FILTER")
 
 
 def _encode_list(parts: tuple[Filter, ...]) -> filter_pb2.FilterList:

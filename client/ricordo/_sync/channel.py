@@ -78,7 +78,7 @@ class Connection:
     def _open(self) -> Stubs:
         with self._lock:
             if self._closed:
-                raise MemoryClientError("this client is closed: make a new one")
+                raise MemoryClientError("this client is closed: make a new one", reason="CLIENT_CLOSED")
             if self._stubs is None:
                 self._loop = current_loop()
                 self._channel = self._make_channel()
@@ -86,7 +86,8 @@ class Connection:
             elif self._loop is not current_loop():
                 raise MemoryClientError(
                     "this client was first used in another event loop, to which its channel belongs: "
-                    "make one client for each event loop"
+                    "make one client for each event loop",
+                    reason="WRONG_EVENT_LOOP",
                 )
             return self._stubs
 

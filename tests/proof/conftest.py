@@ -1,0 +1,44 @@
+"""Proofs are tests of thousands of cases, too long for every run: `make proof` runs them and prints their numbers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+
+@dataclass
+class Tally:
+    """The cases that a test tried; it ends with `assert not tally.failures`."""
+
+    cases: int = 0
+    failures: list[object] = field(default_factory=list)
+
+    def count(self, holds: bool, case: object) -> None:
+        """One more case, and what it was should it fail."""
+        self.cases += 1
+        if not holds:
+            self.failures.append(case)
+
+
+@pytest.fixture
+def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
+    counted = Tally()
+    yield counted
+    request.node.user_properties.append(("proof", (counted.cases, len(counted.failures))))
+
+
+_numbers: dict[str, tuple[int, int]] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Sums up by test, whatever its parameters and the worker it ran on."""
+    if counted := dict(report.user_properties).get("proof"):
+        test = report.nodeid.partition("[")[0]
+        cases, failures = _numbers.get(test, (0, 0))
+        _numbers[test] = cases + counted[0], failures + counted[1]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.section("proof")
+    for test, (cases, failures) in sorted(_numbers.items()):
+        terminalreporter.write_line(f"{cases:>8,} cases  {failures:>4,} failures  {test}")
