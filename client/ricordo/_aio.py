@@ -1,12 +1,23 @@
 """What `_async` needs from grpc and asyncio. `_blocking` has the same names for threads."""
 
 import asyncio
+import inspect
+from asyncio import Lock
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from grpc.aio import Channel, insecure_channel, secure_channel
 
-__all__ = ["Channel", "Method", "current_loop", "gather", "insecure_channel", "secure_channel"]
+__all__ = [
+    "Channel",
+    "Lock",
+    "Method",
+    "current_loop",
+    "gather",
+    "insecure_channel",
+    "resolved",
+    "secure_channel",
+]
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 Request = TypeVar("Request", contravariant=True)
@@ -19,6 +30,13 @@ class Method(Protocol[Request, Reply]):
 
     def __call__(self, request: Request, *, timeout: float | None, metadata: Metadata) -> Awaitable[Reply]:
         """Sends the request; `timeout` is in seconds."""
+
+
+async def resolved(value: Result | Awaitable[Result]) -> Result:
+    """The value, waited for where that is needed."""
+    if inspect.isawaitable(value):
+        return await value
+    return value
 
 
 def current_loop() -> object:

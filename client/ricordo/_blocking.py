@@ -1,11 +1,21 @@
 """What `_sync` needs from grpc. `_aio` has the same names for asyncio."""
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Protocol, TypeVar
 
 from grpc import Channel, insecure_channel, secure_channel
 
-__all__ = ["Channel", "Method", "current_loop", "gather", "insecure_channel", "secure_channel"]
+__all__ = [
+    "Channel",
+    "Lock",
+    "Method",
+    "current_loop",
+    "gather",
+    "insecure_channel",
+    "resolved",
+    "secure_channel",
+]
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 Request = TypeVar("Request", contravariant=True)
@@ -18,6 +28,11 @@ class Method(Protocol[Request, Reply]):
 
     def __call__(self, request: Request, *, timeout: float | None, metadata: Metadata) -> Reply:
         """Sends the request; `timeout` is in seconds."""
+
+
+def resolved(value: Result) -> Result:
+    """The value."""
+    return value
 
 
 def current_loop() -> object:

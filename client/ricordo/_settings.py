@@ -5,7 +5,9 @@ import json
 import math
 import os
 import warnings
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import grpc
 
@@ -40,12 +42,26 @@ SERVICE_CONFIG = {
 }
 
 
+# Called before each call; an `async` one is for async clients.
+TokenProvider = Callable[[], str | Awaitable[str]]
+
+
+@dataclass(frozen=True)
+class Credential:
+    """As whom a client calls: with a token, one from a provider, or those of a service account; else as nobody."""
+
+    token: str | None = field(default=None, repr=False)
+    token_provider: TokenProvider | None = field(default=None, repr=False)
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+
+
 @dataclass(frozen=True)
 class Settings:
     """Where a client calls, as whom, and how."""
 
     target: str
-    token: str | None
+    credential: Credential
     timeout: float
     tls: bool
     root_certificates: bytes | None
@@ -72,15 +88,16 @@ class Settings:
             ("grpc.use_local_subchannel_pool", int(self.local_subchannel_pool)),
         ]
 
-    def call_metadata(self) -> tuple[tuple[str, str | bytes], ...]:
-        """What every call carries."""
-        return (("authorization", f"Bearer {self.token}"),) if self.token else ()
+
+def call_metadata(token: str | None) -> tuple[tuple[str, str | bytes], ...]:
+    """What every call carries."""
+    return (("authorization", f"Bearer {token}"),) if token else ()
 
 
 def make_settings(
     target: str,
     *,
-    token: str | None,
+    credential: Credential,
     timeout: float,
     tls: bool | None,
     root_certificates: bytes | None,
@@ -91,13 +108,11 @@ def make_settings(
     """Checks and completes what the caller gave.
 
     Raises:
-        MemoryClientError: A blank target or token, a timeout that is no number of seconds above 0, certificates
-            together with `tls=False`, or a client certificate without its key.
+        MemoryClientError: A blank target, a timeout that is no number of seconds above 0, certificates together with
+            `tls=False`, or a client certificate without its key.
     """
     if not first_given(target):
         raise MemoryClientError("the target is blank: give host:port, for example localhost:7483")
-    if token is not None and not first_given(token):
-        raise MemoryClientError("the token is blank: leave it out for a server that takes none")
     certificates = (root_certificates, certificate_chain, private_key)
     if any(certificates) and tls is False:
         raise MemoryClientError("certificates are for TLS: leave out tls=False")
@@ -105,7 +120,7 @@ def make_settings(
         raise MemoryClientError("certificate_chain and private_key belong together: give both")
     return Settings(
         target=target.strip(),
-        token=token.strip() if token else None,
+        credential=credential,
         timeout=check_timeout(timeout),
         tls=tls if tls is not None else any(certificates) or not is_loopback(target.strip()),
         root_certificates=root_certificates,
@@ -113,6 +128,67 @@ def make_settings(
         private_key=private_key,
         local_subchannel_pool=local_subchannel_pool,
     )
+
+
+def make_credential(
+    token: str | None,
+    token_provider: TokenProvider | None,
+    client_id: str | None,
+    client_secret: str | None,
+) -> Credential:
+    """Checks what the caller gave.
+
+    Raises:
+        MemoryClientError: A blank one, more than one, or a client id without its secret.
+    """
+    if token is not None and not first_given(token):
+        raise MemoryClientError("the token is blank: leave it out for a server that takes none")
+    if (client_id is None) != (client_secret is None):
+        raise MemoryClientError("client_id and client_secret belong together: give both")
+    if client_id is not None and not (first_given(client_id) and first_given(client_secret)):
+        raise MemoryClientError("client_id or client_secret is blank: leave both out, or give both")
+    if sum(given is not None for given in (token, token_provider, client_id)) > 1:
+        raise MemoryClientError(
+            "several credentials are given: keep one of token, token_provider, and client_id with client_secret"
+        )
+    return Credential(
+        token=token.strip() if token else None,
+        token_provider=token_provider,
+        client_id=(client_id or "").strip(),
+        client_secret=(client_secret or "").strip(),
+    )
+
+
+def find_credential(
+    token: str | None,
+    api_key: str | None,
+    token_provider: TokenProvider | None,
+    client_id: str | None,
+    client_secret: str | None,
+) -> dict[str, Any]:
+    """The arguments for a client: those given, else, when none is, those of the environment.
+
+    Raises:
+        MemoryClientError: `token` and `api_key` are both there.
+    """
+    if token_provider is not None or client_id is not None or client_secret is not None:
+        if client_id is not None:
+            client_secret = setting(client_secret, "RICORDO_CLIENT_SECRET")
+        given = token if api_key is None else credential(token, api_key)
+        return {
+            "token": given,
+            "token_provider": token_provider,
+            "client_id": client_id,
+            "client_secret": client_secret,
+        }
+    found = credential(token, api_key)
+    if token is not None or api_key is not None:
+        return {"token": found}
+    return {
+        "token": found,
+        "client_id": setting(None, "RICORDO_CLIENT_ID"),
+        "client_secret": setting(None, "RICORDO_CLIENT_SECRET"),
+    }
 
 
 def setting(given: str | None, variable: str) -> str | None:
@@ -133,7 +209,7 @@ def credential(token: str | None, api_key: str | None) -> str | None:
         raise MemoryClientError(
             "token and api_key (RICORDO_TOKEN, RICORDO_API_KEY) are both given: keep the token"
         )
-    warnings.warn("api_key is deprecated: write token, or RICORDO_TOKEN", DeprecationWarning, stacklevel=3)
+    warnings.warn("api_key is deprecated: write token, or RICORDO_TOKEN", DeprecationWarning, stacklevel=4)
     return older
 
 

@@ -7,15 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ricordo import AsyncClient, Client, errors
-from ricordo._settings import SERVICE_CONFIG, Settings, is_loopback, make_settings
+from ricordo._settings import SERVICE_CONFIG, Credential, Settings, is_loopback, make_settings
 from tests.fixtures.client_samples import wire_who_am_i
 from tests.fixtures.fake_service import METHODS, Delay, running_fake_service
 
 
 def settings(target: str = "localhost:7483", **given: object) -> Settings:
-    absent = dict.fromkeys(("token", "tls", "root_certificates", "certificate_chain", "private_key"))
+    absent = dict.fromkeys(("tls", "root_certificates", "certificate_chain", "private_key"))
     arguments = absent | {"timeout": 30.0} | given
-    return make_settings(target, local_subchannel_pool=False, **arguments)
+    return make_settings(target, local_subchannel_pool=False, credential=Credential(), **arguments)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,6 @@ def test_tls_can_be_chosen() -> None:
     "given",
     [
         {"target": " "},
-        {"token": " "},
         {"timeout": 0},
         {"timeout": True},
         {"root_certificates": b"x", "tls": False},
@@ -118,3 +117,14 @@ async def test_a_call_can_be_cancelled() -> None:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.1):
                     await client.identity.who_am_i()
+
+
+async def test_an_async_provider_is_awaited() -> None:
+    async def provide() -> str:
+        return "p1"
+
+    with running_fake_service() as fake:
+        async with AsyncClient(fake.target, token_provider=provide) as client:
+            fake.answer("WhoAmI", wire_who_am_i())
+            await client.identity.who_am_i()
+    assert fake.calls[0].metadata["authorization"] == "Bearer p1"

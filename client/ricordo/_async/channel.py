@@ -1,5 +1,6 @@
 """The one road of every call: a channel opened at first use, deadlines, failures made exceptions."""
 
+import time
 from collections.abc import Callable
 from threading import Lock
 from typing import TypeVar
@@ -7,11 +8,13 @@ from typing import TypeVar
 import grpc
 
 from ricordo._aio import Channel, Method, current_loop, insecure_channel, secure_channel
-from ricordo._convert.failures import to_exception
-from ricordo._settings import Settings, check_timeout
+from ricordo._async.credentials import AsyncCredentials
+from ricordo._convert.failures import is_unauthenticated, to_exception
+from ricordo._settings import Settings, call_metadata, check_timeout
 from ricordo.errors import MemoryClientError
 from ricordo.v1.admin_service_pb2_grpc import AdminServiceStub
 from ricordo.v1.context_service_pb2_grpc import ContextServiceStub
+from ricordo.v1.identity_service_pb2 import IssueTokenRequest, IssueTokenResponse
 from ricordo.v1.identity_service_pb2_grpc import IdentityServiceStub
 from ricordo.v1.memory_service_pb2_grpc import MemoryServiceStub
 from ricordo.v1.project_service_pb2_grpc import ProjectServiceStub
@@ -40,6 +43,7 @@ class AsyncConnection:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._credentials = AsyncCredentials(settings.credential)
         self._lock = Lock()
         self._channel: Channel | None = None
         self._stubs: AsyncStubs | None = None
@@ -61,9 +65,24 @@ class AsyncConnection:
             MemoryAPIError: The call failed.
         """
         seconds = self._settings.timeout if timeout is None else check_timeout(timeout)
-        send = method(self._open())
+        deadline = time.monotonic() + seconds
+        stubs = self._open()
+        send = method(stubs)
+
+        async def issue(asked: IssueTokenRequest) -> IssueTokenResponse:
+            return await stubs.identity.IssueToken(asked, timeout=_left(deadline), metadata=())
+
         try:
-            return await send(request, timeout=seconds, metadata=self._settings.call_metadata())
+            token = await self._credentials.get(issue)
+            try:
+                return await send(request, timeout=_left(deadline), metadata=call_metadata(token))
+            except grpc.RpcError as error:
+                if not is_unauthenticated(error):
+                    raise
+                other = await self._credentials.renew(issue, token)
+                if other is None:
+                    raise
+            return await send(request, timeout=_left(deadline), metadata=call_metadata(other))
         except grpc.RpcError as error:
             raise to_exception(error, self._settings.target, tls=self._settings.tls) from error
 
@@ -95,3 +114,8 @@ class AsyncConnection:
         if credentials is None:
             return insecure_channel(self._settings.target, self._settings.options())
         return secure_channel(self._settings.target, credentials, self._settings.options())
+
+
+def _left(deadline: float) -> float:
+    """Seconds left; at the end a moment, so that it is the call that reports it."""
+    return max(deadline - time.monotonic(), 0.001)

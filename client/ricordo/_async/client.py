@@ -10,7 +10,7 @@ from ricordo._async.memories import AsyncMemories
 from ricordo._async.projects import AsyncAdmin, AsyncProject
 from ricordo._async.sessions import AsyncSessions
 from ricordo._async.stores import AsyncStores
-from ricordo._settings import DEFAULT_TARGET, DEFAULT_TIMEOUT, make_settings
+from ricordo._settings import DEFAULT_TARGET, DEFAULT_TIMEOUT, TokenProvider, make_credential, make_settings
 
 
 class AsyncClient:
@@ -36,6 +36,9 @@ class AsyncClient:
         target: str = DEFAULT_TARGET,
         *,
         token: str | None = None,
+        token_provider: TokenProvider | None = None,
+        client_id: str | None = None,
+        client_secret: str | None = None,
         timeout: float = DEFAULT_TIMEOUT,
         tls: bool | None = None,
         root_certificates: bytes | None = None,
@@ -48,6 +51,10 @@ class AsyncClient:
         Args:
             target: "host:port".
             token: The credential, which also names the project; sent as a bearer token.
+            token_provider: Gives the token instead: it is called before each call, and once more when its token is
+                refused. It may be `async`.
+            client_id: A service account, whose tokens the client obtains, and renews before they end.
+            client_secret: Its secret.
             timeout: Seconds for a call that names none of its own, retries included.
             tls: Whether to encrypt; None: unless the target is on this machine, or when certificates are given.
             root_certificates: PEM bytes of the authorities to trust instead of the system's.
@@ -61,7 +68,7 @@ class AsyncClient:
         """
         settings = make_settings(
             target,
-            token=token,
+            credential=make_credential(token, token_provider, client_id, client_secret),
             timeout=timeout,
             tls=tls,
             root_certificates=root_certificates,

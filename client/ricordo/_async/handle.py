@@ -9,7 +9,7 @@ from ricordo._async.client import AsyncClient
 from ricordo._async.guard import AsyncProjectGuard
 from ricordo._async.protocols import AsyncMemoryClient
 from ricordo._convert.readings import Reading, resolve_reading
-from ricordo._settings import DEFAULT_TARGET, credential, setting
+from ricordo._settings import DEFAULT_TARGET, TokenProvider, find_credential, setting
 from ricordo.errors import MemoryClientError
 from ricordo.models import MemoryRequestContext, Visibility
 
@@ -25,6 +25,9 @@ class AsyncHandle:
         project_id: str | None = None,
         store: str | None = None,
         api_key: str | None = None,
+        token_provider: TokenProvider | None = None,
+        client_id: str | None = None,
+        client_secret: str | None = None,
         client: AsyncMemoryClient | None = None,
     ) -> None:
         """Describes the connection; nothing is sent yet.
@@ -38,14 +41,19 @@ class AsyncHandle:
                 `RICORDO_PROJECT_ID`, else not checked.
             store: The store; None: `RICORDO_STORE`, else `default`.
             api_key: The older name of `token`; None: `RICORDO_API_KEY`.
+            token_provider: Gives the token instead, see `AsyncClient`.
+            client_id: A service account, whose tokens are obtained and renewed; None, when no other credential is
+                given: `RICORDO_CLIENT_ID`.
+            client_secret: Its secret; None: `RICORDO_CLIENT_SECRET`.
             client: A client to use instead of one's own: an `AsyncClient`, or anything else that answers its calls,
                 see `AsyncMemoryClient`. Whoever made it closes it.
 
         Raises:
-            MemoryClientError: `target` or `token` is blank, or given together with `client`; or `token` and `api_key`
-                are both given.
+            MemoryClientError: `target` or a credential is blank, or given together with `client`; or several
+                credentials are given.
         """
-        if client is not None and (target is not None or token is not None or api_key is not None):
+        credentials = (token, api_key, token_provider, client_id, client_secret)
+        if client is not None and any(given is not None for given in (target, *credentials)):
             raise MemoryClientError("give target and token, or a client that has them")
         self._own_client: AsyncClient | None = None
         if client is None:
@@ -53,7 +61,7 @@ class AsyncHandle:
             store = setting(store, "RICORDO_STORE")
             client = self._own_client = AsyncClient(
                 DEFAULT_TARGET if (given := setting(target, "RICORDO_TARGET")) is None else given,
-                token=credential(token, api_key),
+                **find_credential(*credentials),
             )
         self._client: AsyncMemoryClient = client
         self._guard = AsyncProjectGuard(client, project_id or "")

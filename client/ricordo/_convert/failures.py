@@ -89,6 +89,11 @@ def to_exception(
     return _exception_class(failure)(failure)
 
 
+def is_unauthenticated(error: FailedCall) -> bool:
+    """Whether the server refused the credential."""
+    return error.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
 def _exception_class(failure: Failure) -> type[MemoryAPIError]:
     by_code = BY_CODE.get(failure.code, errors.MemoryServerError)
     if failure.reason:

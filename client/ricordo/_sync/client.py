@@ -4,7 +4,7 @@
 from types import TracebackType
 from typing import Self
 
-from ricordo._settings import DEFAULT_TARGET, DEFAULT_TIMEOUT, make_settings
+from ricordo._settings import DEFAULT_TARGET, DEFAULT_TIMEOUT, TokenProvider, make_credential, make_settings
 from ricordo._sync.channel import Connection
 from ricordo._sync.contexts import Contexts
 from ricordo._sync.identities import Identity
@@ -37,6 +37,9 @@ class Client:
         target: str = DEFAULT_TARGET,
         *,
         token: str | None = None,
+        token_provider: TokenProvider | None = None,
+        client_id: str | None = None,
+        client_secret: str | None = None,
         timeout: float = DEFAULT_TIMEOUT,
         tls: bool | None = None,
         root_certificates: bytes | None = None,
@@ -49,6 +52,10 @@ class Client:
         Args:
             target: "host:port".
             token: The credential, which also names the project; sent as a bearer token.
+            token_provider: Gives the token instead: it is called before each call, and once more when its token is
+                refused. It may be `async`.
+            client_id: A service account, whose tokens the client obtains, and renews before they end.
+            client_secret: Its secret.
             timeout: Seconds for a call that names none of its own, retries included.
             tls: Whether to encrypt; None: unless the target is on this machine, or when certificates are given.
             root_certificates: PEM bytes of the authorities to trust instead of the system's.
@@ -62,7 +69,7 @@ class Client:
         """
         settings = make_settings(
             target,
-            token=token,
+            credential=make_credential(token, token_provider, client_id, client_secret),
             timeout=timeout,
             tls=tls,
             root_certificates=root_certificates,

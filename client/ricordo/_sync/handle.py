@@ -7,7 +7,7 @@ from typing import Self
 
 from ricordo import identity
 from ricordo._convert.readings import Reading, resolve_reading
-from ricordo._settings import DEFAULT_TARGET, credential, setting
+from ricordo._settings import DEFAULT_TARGET, TokenProvider, find_credential, setting
 from ricordo._sync.client import Client
 from ricordo._sync.guard import ProjectGuard
 from ricordo._sync.protocols import MemoryClient
@@ -26,6 +26,9 @@ class Handle:
         project_id: str | None = None,
         store: str | None = None,
         api_key: str | None = None,
+        token_provider: TokenProvider | None = None,
+        client_id: str | None = None,
+        client_secret: str | None = None,
         client: MemoryClient | None = None,
     ) -> None:
         """Describes the connection; nothing is sent yet.
@@ -39,14 +42,19 @@ class Handle:
                 `RICORDO_PROJECT_ID`, else not checked.
             store: The store; None: `RICORDO_STORE`, else `default`.
             api_key: The older name of `token`; None: `RICORDO_API_KEY`.
+            token_provider: Gives the token instead, see `Client`.
+            client_id: A service account, whose tokens are obtained and renewed; None, when no other credential is
+                given: `RICORDO_CLIENT_ID`.
+            client_secret: Its secret; None: `RICORDO_CLIENT_SECRET`.
             client: A client to use instead of one's own: an `Client`, or anything else that answers its calls,
                 see `MemoryClient`. Whoever made it closes it.
 
         Raises:
-            MemoryClientError: `target` or `token` is blank, or given together with `client`; or `token` and `api_key`
-                are both given.
+            MemoryClientError: `target` or a credential is blank, or given together with `client`; or several
+                credentials are given.
         """
-        if client is not None and (target is not None or token is not None or api_key is not None):
+        credentials = (token, api_key, token_provider, client_id, client_secret)
+        if client is not None and any(given is not None for given in (target, *credentials)):
             raise MemoryClientError("give target and token, or a client that has them")
         self._own_client: Client | None = None
         if client is None:
@@ -54,7 +62,7 @@ class Handle:
             store = setting(store, "RICORDO_STORE")
             client = self._own_client = Client(
                 DEFAULT_TARGET if (given := setting(target, "RICORDO_TARGET")) is None else given,
-                token=credential(token, api_key),
+                **find_credential(*credentials),
             )
         self._client: MemoryClient = client
         self._guard = ProjectGuard(client, project_id or "")
