@@ -243,7 +243,7 @@ def light_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-BOOKKEEPING = {"__slotnames__", 
+BOOKKEEPING = {
     *("__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__firstlineno__"),
     *("__annotations__", "__slotnames__"),  # made when somebody reads or copies one
 }

@@ -111,13 +111,16 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
         if (reranker := load_reranker(settings.rerank)) is not None:
             stack.push_async_callback(reranker.aclose)
         hashing = SecretHashing()
+        access_tokens = make_access_tokens(settings, pool, hashing)
+        if fault := await access_tokens.key_ring.find_fault():
+            log.warning(fault)
         yield Services(
             Database(pool, model),
             operator_pool,
             embedder,
             GptTokenCounter(),
             settings.embed_timeout,
-            make_access_tokens(settings, pool, hashing),
+            access_tokens,
             hashing,
             reranker,
         )

@@ -78,11 +78,11 @@ def started(
                 process.wait(SECONDS)
 
 
-def run(*arguments: str, **environment: str) -> Result:
+def run(*arguments: str, input: str = "", **environment: str) -> Result:  # noqa: A002 - as CliRunner names it
     """Runs a command in this process: for those that do not serve."""
     cleared = {name: None for name in os.environ if name.startswith("RICORDO_")}
     provider = {"RICORDO_EMBEDDING__PROVIDER": "hashing"}
-    return CliRunner().invoke(app, arguments, env={**cleared, **provider, **environment})
+    return CliRunner().invoke(app, arguments, env={**cleared, **provider, **environment}, input=input)
 
 
 def run_program(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

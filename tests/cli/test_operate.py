@@ -59,6 +59,7 @@ def test_from_an_empty_postgres_to_a_call(superuser_url: str, tmp_path: Path) ->
             "versions",
             "row-level security",
             "migrations",
+            "signing keys",
             "embedder hashing-64",
             "embedding model",
             "operator",

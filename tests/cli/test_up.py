@@ -62,7 +62,7 @@ def test_a_second_server_on_the_port_is_refused(stack: Stack) -> None:
 def test_up_serves_this_machine_only(host: str, tmp_path: Path) -> None:
     refused = run("up", "--host", host, "--data-folder", str(tmp_path / "data"))
     assert refused.exit_code == 2
-    assert "no credentials to tell callers apart" in refused.stderr
+    assert "it is for this machine alone" in refused.stderr
     assert not (tmp_path / "data").exists()
 
 

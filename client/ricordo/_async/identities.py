@@ -41,22 +41,30 @@ class AsyncIdentity:
 
     async def issue_token(
         self,
-        user_ids: Sequence[str],
+        user_ids: Sequence[str] = (),
         *,
+        client_id: str = "",
+        client_secret: str = "",
         lifetime: timedelta | None = None,
         timeout: float | None = None,
     ) -> models.AccessToken:
-        """A token for an end user's own client, which writes in these users' names only.
+        """A token for a service account, or for an end user's own client.
 
         Args:
-            user_ids: First the person, then shared actors such as a team; at most 16.
-            lifetime: At most an hour; None: 15 minutes.
+            user_ids: For an end user: first the person, then shared actors such as a team; at most 16. The token
+                writes in these users' names only.
+            client_id: The service account that asks; "": the credential of this client, for an end user only.
+            client_secret: Its secret.
+            lifetime: At most an hour; None: that, for end users 15 minutes.
             timeout: Seconds.
 
         Raises:
-            MemoryAuthError: The credential is not that of a service that may write.
+            MemoryAuthError: The client is unknown, or its secret another; or it may not write, and asks for an end
+                user.
         """
-        request = requests.issue_token_request(user_ids=user_ids, lifetime=lifetime)
+        request = requests.issue_token_request(
+            client_id=client_id, client_secret=client_secret, user_ids=user_ids, lifetime=lifetime
+        )
         reply = await self._connection.call(lambda stubs: stubs.identity.IssueToken, request, timeout)
         return decode_token(reply)
 

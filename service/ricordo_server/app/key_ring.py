@@ -79,6 +79,14 @@ class KeyRing:
         keys = await self._cache.get(None)
         return [public_jwk(key_id, each.private_key) for key_id, each in sorted(keys.items())]
 
+    async def find_fault(self) -> str:
+        """Why the server could neither sign nor verify; empty when it can, or has no key secret."""
+        if self._sealing is None or await self._cache.get(None):
+            return ""
+        if await list_signing_keys(self._pool, timeout=LOAD_SECONDS):
+            return "the key secret is not the one that the signing keys were sealed under: give that one"
+        return "there is no signing key: run `ricordo keys rotate`"
+
     async def _load(self, _: None) -> Mapping[str, OpenKey]:
         if self._sealing is None:
             return {}

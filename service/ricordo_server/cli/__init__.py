@@ -1,8 +1,8 @@
-"""The command line: `operate` runs an installation; `use`, `project` and `queue` talk to a server, as clients do."""
+"""The command line: `operate` and `keys` run an installation; the others talk to a server, as clients do."""
 
 import typer
 
-from ricordo_server.cli import operate, options, project, queue, use
+from ricordo_server.cli import keys, operate, options, project, queue, service_account, use
 
 app = typer.Typer(
     name="ricordo",
@@ -12,6 +12,8 @@ app = typer.Typer(
 )
 app.callback()(options.connection)
 operate.register(app)
+keys.register(app)
 use.register(app)
 project.register(app)
 queue.register(app)
+service_account.register(app)

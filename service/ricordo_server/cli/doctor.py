@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator, Iterable
 
 import typer
 
+from ricordo_server.app.key_ring import KeyRing
 from ricordo_server.config import Settings
+from ricordo_server.credentials.key_sealing import KeySealing
 from ricordo_server.db import installation
 from ricordo_server.db.checks import find_model, inspect_walls
 from ricordo_server.db.connection import Pool, open_pool
@@ -64,6 +66,7 @@ async def _examine_database(pool: Pool, settings: Settings) -> AsyncIterator[Fin
         yield name, faults
     if not walls["schema"]:
         yield "migrations", await _migration_faults(pool)
+        yield "signing keys", await _key_faults(pool, settings)
     try:
         embedder = load_embedder(settings.embedding)
     except EmbeddingError as error:
@@ -80,6 +83,13 @@ async def _migration_faults(pool: Pool) -> list[str]:
     if revision == newest:
         return []
     return [f"the schema is at revision {revision}, this release at {newest}: run `ricordo migrate`"]
+
+
+async def _key_faults(pool: Pool, settings: Settings) -> list[str]:
+    """None where no key secret is set: such a server takes other credentials."""
+    secrets = settings.key_secrets()
+    fault = await KeyRing(pool, KeySealing(secrets)).find_fault() if secrets else ""
+    return [fault] if fault else []
 
 
 async def _embedder_faults(embedder: Embedder) -> list[str]:

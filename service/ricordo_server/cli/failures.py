@@ -7,6 +7,7 @@ import pydantic
 import typer
 
 import ricordo
+from ricordo_server.credentials.key_sealing import KeySecretError
 from ricordo_server.db.installation import DATABASE_ERRORS, describe
 from ricordo_server.domain.ports import EmbeddingError
 from ricordo_server.embedded import EmbeddedPostgresError
@@ -15,7 +16,14 @@ from ricordo_server.rpc.transport import BadCertificateError
 from ricordo_server.server import UnsafeToServe
 
 FAULT, MISUSE = 1, 2
-OWN_WORDS = (BadCertificateError, ChildFailedError, EmbeddedPostgresError, EmbeddingError, PortTakenError)
+OWN_WORDS = (
+    BadCertificateError,
+    ChildFailedError,
+    EmbeddedPostgresError,
+    EmbeddingError,
+    KeySecretError,
+    PortTakenError,
+)
 """Their messages say what is wrong and what to do."""
 
 

@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 from ricordo_server.cli import doctor as checks
 from ricordo_server.cli import options
 from ricordo_server.cli.failures import MISUSE, Refusal, failures_told
-from ricordo_server.cli.options import load_settings
+from ricordo_server.cli.options import load_settings, require
 from ricordo_server.cli.serving import (
     CHILD_COMMAND,
     serve_as_child,
@@ -228,20 +228,11 @@ def doctor(
             raise typer.Exit(1)
 
 
-def require(value: str, name: str) -> str:
-    if not value:
-        raise Refusal(
-            f"no {name.replace('_', ' ')}: set RICORDO_{name.upper()}, or pass --{name.replace('_', '-')}",
-            status=MISUSE,
-        )
-    return value
-
-
 def require_credentials(settings: Settings) -> None:
-    if settings.development_project is None:
+    if settings.development_project is None and not settings.key_secrets():
         raise Refusal(
-            "nobody could call this server: it knows no credential but the development principal; set "
-            "RICORDO_DEVELOPMENT_PROJECT to the id of a project (`ricordo create-project NAME` makes one)",
+            "nobody could call this server: set RICORDO_KEY_SECRET for service accounts (`ricordo keys rotate` makes "
+            "the first key), or, on this machine alone, RICORDO_DEVELOPMENT_PROJECT to the id of a project",
             status=MISUSE,
         )
 

@@ -1,6 +1,7 @@
 """Options that several commands share, and how they become settings."""
 
 import json
+import os
 from collections.abc import Mapping
 from contextvars import ContextVar
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import ricordo
-from ricordo_server.cli.failures import failures_told
+from ricordo_server.cli.failures import MISUSE, Refusal, failures_told
 from ricordo_server.config import Settings
 
 DEFAULT_TARGET = "127.0.0.1:7483"
@@ -59,13 +60,29 @@ def load_settings(**options: object) -> Settings:
     return Settings(**given)
 
 
+def require(value: str, name: str) -> str:
+    if not value:
+        raise Refusal(
+            f"no {name.replace('_', ' ')}: set RICORDO_{name.upper()}, or pass --{name.replace('_', '-')}",
+            status=MISUSE,
+        )
+    return value
+
+
 # What stands before the command, for `connect`.
 _connection: ContextVar[Mapping[str, Any]] = ContextVar("connection", default=MappingProxyType({}))
 
 
-def connect(target: str, token: str | None) -> ricordo.Client:
-    """A client with the connection options that stand before the command."""
-    return ricordo.Client(target, token=token, **_connection.get())
+def connect(target: str, token: str | None, *, anonymous: bool = False) -> ricordo.Client:
+    """A client with the connection options that stand before the command.
+
+    Without a token it is the service account of the environment, if there is one and it is not to be `anonymous`.
+    """
+    names = {} if token or anonymous else {"client_id": "CLIENT_ID", "client_secret": "CLIENT_SECRET"}
+    account: dict[str, Any] = {
+        name: os.environ.get(f"RICORDO_{variable}") or None for name, variable in names.items()
+    }
+    return ricordo.Client(target, token=token, **account, **_connection.get())
 
 
 def connection(

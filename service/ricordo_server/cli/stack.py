@@ -10,7 +10,8 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -19,6 +20,7 @@ from uuid_utils.compat import uuid7
 
 from ricordo_server import embedded
 from ricordo_server.config import Settings
+from ricordo_server.credentials.key_sealing import KeySealing
 from ricordo_server.db.installation import create_project
 from ricordo_server.db.migrations import (
     APP_ROLE,
@@ -27,6 +29,7 @@ from ricordo_server.db.migrations import (
     migrate,
     register_embedding_model,
 )
+from ricordo_server.db.signing_keys import add_signing_key, read_signing_keys
 from ricordo_server.embedding import load_embedder
 
 DATABASE = "ricordo"
@@ -41,6 +44,7 @@ class Installation:
     app_password: str
     operator_password: str
     project_id: str
+    key_secret: str = ""
 
 
 @contextmanager
@@ -50,7 +54,9 @@ def prepared_stack(settings: Settings) -> Iterator[Settings]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with embedded.running(folder / "postgres") as server:
         with _one_at_a_time(folder):
-            installation = _load_installation(folder) or _make_installation(folder)
+            installation = _load_installation(folder)
+            if installation is None or not installation.key_secret:
+                installation = _make_installation(folder, installation)
             connected = _connect(settings, server, installation)
             bootstrap(
                 server.superuser_url,
@@ -60,6 +66,7 @@ def prepared_stack(settings: Settings) -> Iterator[Settings]:
             )
             migrate_with_model(connected)
             create_project(connected.operator_url, UUID(installation.project_id), PROJECT_NAME)
+            _make_first_key(connected)
         yield connected
 
 
@@ -95,6 +102,7 @@ def _connect(settings: Settings, server: embedded.EmbeddedPostgres, installation
             "operator_url": server.url(OPERATOR_ROLE, installation.operator_password, DATABASE),
             "owner_url": urlsplit(server.superuser_url)._replace(path=f"/{DATABASE}").geturl(),
             "development_project": UUID(installation.project_id),
+            "key_secret": installation.key_secret,
         }
     )
 
@@ -115,9 +123,16 @@ def _load_installation(folder: Path) -> Installation | None:
     return Installation(**json.loads(path.read_text())) if path.exists() else None
 
 
-def _make_installation(folder: Path) -> Installation:
-    """Written under another name first: half a file would lose the project."""
-    installation = Installation(secrets.token_urlsafe(32), secrets.token_urlsafe(32), str(uuid7()))
+def _make_first_key(settings: Settings) -> None:
+    if not read_signing_keys(settings.operator_url)[0]:
+        key_id, sealed = KeySealing(settings.key_secrets()).make_key()
+        add_signing_key(settings.operator_url, key_id, sealed, lead=timedelta(0))
+
+
+def _make_installation(folder: Path, known: Installation | None) -> Installation:
+    """Written under another name first: half a file would lose the project. An older one has no key secret."""
+    made = known or Installation(secrets.token_urlsafe(32), secrets.token_urlsafe(32), str(uuid7()))
+    installation = replace(made, key_secret=secrets.token_urlsafe(32))
     draft = folder / "installation.json.new"
     draft.unlink(missing_ok=True)
     draft.touch(mode=0o600)

@@ -10,6 +10,7 @@ from uuid_utils.compat import uuid7
 from ricordo_server.db.connection import Pool
 from ricordo_server.db.migrations import revisions_folder
 from ricordo_server.db.sql import load_sql
+from ricordo_server.domain.service_account import ClientId
 from ricordo_server.domain.store import DEFAULT_LANGUAGE, DEFAULT_STORE
 
 DATABASE_ERRORS: tuple[type[Exception], ...] = (psycopg.Error, psycopg_pool.PoolTimeout)
@@ -36,6 +37,34 @@ def create_project(
             " VALUES (%s, %s, %s, %s, 'operator') ON CONFLICT DO NOTHING",
             [project_id, uuid7(), DEFAULT_STORE, [language]],
         )
+
+
+def create_service_account(
+    operator_url: str, project_id: UUID, name: str, role: str, secret_id: str, secret_hash: str
+) -> ClientId:
+    """A project's account, before anybody of it can make one.
+
+    Raises:
+        ValueError: there is no such project, or it has an account of the name.
+    """
+    client_id = ClientId(project_id, uuid7())
+    try:
+        with psycopg.connect(operator_url) as connection:
+            connection.execute(
+                "INSERT INTO ricordo.service_account (project_id, account_id, name, role, creator_id)"
+                " VALUES (%s, %s, %s, %s, 'operator')",
+                [project_id, client_id.account_id, name, role],
+            )
+            connection.execute(
+                "INSERT INTO ricordo.service_account_secret (project_id, account_id, secret_id, secret_hash)"
+                " VALUES (%s, %s, %s, %s)",
+                [project_id, client_id.account_id, secret_id, secret_hash],
+            )
+    except psycopg.errors.ForeignKeyViolation as error:
+        raise ValueError(f"there is no project {project_id}") from error
+    except psycopg.errors.UniqueViolation as error:
+        raise ValueError(f"the project has a service account {name!r}: choose another name") from error
+    return client_id
 
 
 def find_connection_fault(url: str, role: str) -> str:
