@@ -7,6 +7,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ricordo_server.embedding import EmbeddingSettings
+from ricordo_server.extraction import ExtractionSettings
 from ricordo_server.reranking import RerankSettings
 from ricordo_server.rpc.transport import TlsSettings
 
@@ -70,6 +71,8 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     embed_timeout: float = Field(10.0, gt=0)
     """Seconds a call waits for vectors before its rows are stored without."""
+    extraction: ExtractionSettings = ExtractionSettings()
+    """What turns are read with; without endpoints, rules that need no model."""
     rerank: RerankSettings = RerankSettings()
     """Without `RICORDO_RERANK__BASE_URL` there is no reranker."""
     data_folder: Path = Path(".ricordo")

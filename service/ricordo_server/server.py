@@ -16,6 +16,8 @@ from ricordo.v1 import (
     admin_service_pb2_grpc,
     context_service_pb2,
     context_service_pb2_grpc,
+    extraction_service_pb2,
+    extraction_service_pb2_grpc,
     identity_service_pb2,
     identity_service_pb2_grpc,
     memory_service_pb2,
@@ -39,10 +41,12 @@ from ricordo_server.db.connection import Database, Pool, open_pool
 from ricordo_server.domain.limits import MAX_REQUEST_BYTES
 from ricordo_server.embedding import load_embedder
 from ricordo_server.embedding.tokens import GptTokenCounter
+from ricordo_server.extraction import Extractors
 from ricordo_server.reranking import load_reranker
 from ricordo_server.rpc.admin_service import AdminService
 from ricordo_server.rpc.authentication import authenticator
 from ricordo_server.rpc.context_service import ContextService
+from ricordo_server.rpc.extraction_service import ExtractionService
 from ricordo_server.rpc.identity_service import IdentityService
 from ricordo_server.rpc.interceptors import (
     AccessLog,
@@ -65,6 +69,7 @@ TENANT_SERVICES = (
     memory_service_pb2,
     session_service_pb2,
     context_service_pb2,
+    extraction_service_pb2,
     store_service_pb2,
     project_service_pb2,
     identity_service_pb2,
@@ -110,6 +115,9 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
         )
         if (reranker := load_reranker(settings.rerank)) is not None:
             stack.push_async_callback(reranker.aclose)
+        counter = GptTokenCounter()
+        extractors = Extractors(settings.extraction, counter)
+        stack.push_async_callback(extractors.aclose)
         hashing = SecretHashing()
         access_tokens = make_access_tokens(settings, pool, hashing)
         if fault := await access_tokens.key_ring.find_fault():
@@ -118,8 +126,9 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
             Database(pool, model),
             operator_pool,
             embedder,
-            GptTokenCounter(),
+            counter,
             settings.embed_timeout,
+            extractors.choose,
             access_tokens,
             hashing,
             reranker,
@@ -215,6 +224,7 @@ def add_servicers(server: grpc.aio.Server, services: Services) -> list[str]:
     memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(MemoryService(services), server)
     session_service_pb2_grpc.add_SessionServiceServicer_to_server(SessionService(services), server)
     context_service_pb2_grpc.add_ContextServiceServicer_to_server(ContextService(services), server)
+    extraction_service_pb2_grpc.add_ExtractionServiceServicer_to_server(ExtractionService(services), server)
     store_service_pb2_grpc.add_StoreServiceServicer_to_server(StoreService(services), server)
     project_service_pb2_grpc.add_ProjectServiceServicer_to_server(ProjectService(services), server)
     identity_service_pb2_grpc.add_IdentityServiceServicer_to_server(IdentityService(services), server)

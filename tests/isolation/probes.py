@@ -36,6 +36,8 @@ HARMLESS = {
     "memory_attribute": "value = 'x'",
     "memory_embedding": "kind = 'EPISODIC'",
     "memory_revision": "title = 'x'",
+    "memory_source": "role = 'x'",
+    "consolidation": "kind = 'x'",
 }
 # What makes a copy of a row a new one.
 FRESH: Mapping[str, Mapping[str, Any]] = {
@@ -50,6 +52,8 @@ FRESH: Mapping[str, Mapping[str, Any]] = {
     "memory_attribute": {"key": "fresh"},
     "memory_embedding": {"chunk_no": 99},
     "memory_revision": {"revision": 99},
+    "memory_source": {"turn_id": "fresh"},
+    "consolidation": {"scope_key": "fresh"},
 }
 # The column by which a row hangs on one that may be another user's, and such rows of Bob.
 PARENT = {
@@ -58,6 +62,7 @@ PARENT = {
     "memory_attribute": ("memory_id", ["bob", "bob-shared"]),
     "memory_embedding": ("memory_id", ["bob", "bob-shared"]),
     "memory_revision": ("memory_id", ["bob", "bob-shared"]),
+    "memory_source": ("memory_id", ["bob", "bob-shared"]),
 }
 # Of its project the server changes the settings only: no row of it comes or goes.
 WRITABLE = tuple(table for table in HARMLESS if table != "project")

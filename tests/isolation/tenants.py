@@ -269,6 +269,29 @@ def _turn_vectors() -> Iterator[Item]:
         yield Item("turn_embedding", values, _users(owner), _users(owner, TURNS[turn_id][1]))
 
 
+def _sources() -> Iterator[Item]:
+    """The turns of each memory, and crossed ones."""
+    own = [(memory_id, f"turn-{owner}", owner) for memory_id, (owner, _, _) in MEMORIES.items()]
+    crossed = [("bob", "turn-ann", "ann"), ("ann", "turn-bob", "bob"), ("bob-shared", "turn-ann", "ann")]
+    for memory_id, turn_id, owner in own + crossed:
+        values = {
+            "memory_id": memory_id,
+            "revision": 2,
+            "turn_id": turn_id,
+            "user_id": owner,
+            "role": "user",
+            "said_time": "2026-01-31T12:00:00Z",
+            "quote": "q",
+        }
+        yield Item("memory_source", values, _users(owner), _users(owner, MEMORIES[memory_id][0]))
+
+
+def _consolidations() -> Iterator[Item]:
+    for name, owner in (("ann", "ann"), ("bob", "bob"), ("nobody", None)):
+        values = {"scope_key": name, "kind": "SEMANTIC", "user_id": owner}
+        yield Item("consolidation", values, _users(owner), _users(owner))
+
+
 STORE_ITEMS = {
     "session": _sessions,
     "turn": _turns,
@@ -277,6 +300,8 @@ STORE_ITEMS = {
     "memory_attribute": _attributes,
     "memory_embedding": _memory_vectors,
     "memory_revision": _revisions,
+    "memory_source": _sources,
+    "consolidation": _consolidations,
 }
 
 

@@ -14,6 +14,7 @@ from ricordo.v1 import (
     admin_service_pb2,
     context_service_pb2,
     error_reason_pb2,
+    extraction_service_pb2,
     filter_pb2,
     identity_service_pb2,
     memory_pb2,
@@ -51,9 +52,11 @@ from tests.isolation.rpc_world import (
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+e = extraction_service_pb2
 m, s, st = memory_service_pb2, session_service_pb2, store_service_pb2
 i = identity_service_pb2
 SEMANTIC = memory_pb2.MEMORY_KIND_SEMANTIC
+EPISODIC = [memory_pb2.MEMORY_KIND_EPISODIC]
 WORDS = "green black tea"
 
 
@@ -139,6 +142,23 @@ def delete_memories(names: Names) -> list[Message]:
     ]
 
 
+def generate_memories(names: Names) -> list[Message]:
+    """Of another's session nothing is read, and of another's facts none is known, updated or replaced."""
+    ranges = [e.SessionRange(scope=names.scope), e.SessionRange(scope=names.scope, from_turn_seq=1)]
+    fact = e.DirectFacts(facts=[e.DirectFact(content=f"{names.canary} GREEN tea")])
+    said = e.InlineTurns(turns=[e.InlineTurn(role="user", content=f"I like {names.canary} white tea.")])
+    return [
+        *(
+            e.GenerateMemoriesRequest(session=run, dry_run=dry_run)
+            for run in ranges
+            for dry_run in (True, False)
+        ),
+        *(e.GenerateMemoriesRequest(scope=own(names), session=run, kinds=EPISODIC) for run in ranges),
+        e.GenerateMemoriesRequest(scope=own(names), facts=fact),
+        e.GenerateMemoriesRequest(scope=own(names), turns=said, request_id=names.request_id),
+    ]
+
+
 # What may be asked about someone else's names, for each RPC. A new RPC without a line here fails.
 CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     "MemoryService.CreateMemory": lambda names: [
@@ -178,6 +198,13 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     ],
     "MemoryService.GetMemoryRevision": lambda names: [
         m.GetMemoryRevisionRequest(memory_id=names.memory_id, revision=revision) for revision in (1, 99)
+    ],
+    "MemoryService.RollbackMemory": lambda names: [
+        m.RollbackMemoryRequest(
+            memory_id=names.memory_id, target_revision=revision, expected_revision=expected
+        )
+        for revision in (1, 99)
+        for expected in (None, 1, 99)
     ],
     "MemoryService.ListDomains": lambda names: [m.ListDomainsRequest(scope=scope) for scope in scopes(names)],
     "SessionService.CreateSession": lambda names: [
@@ -221,6 +248,7 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         )
         for scope in scopes(names)[:2]
     ],
+    "ExtractionService.GenerateMemories": generate_memories,
     "StoreService.CreateStore": lambda names: [
         st.CreateStoreRequest(store=store_pb2.Store(store_id=names.store_id), request_id=names.request_id)
     ],

@@ -83,6 +83,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION, not retryable. The custom type has live memories: delete them or pass `force`.
     Metadata: `custom_type`, `count` (of memories in the first store that has some), `store_id`.
     """
+    ERROR_REASON_EXTRACTION_FAILED: _ErrorReason.ValueType  # 47
+    """FAILED_PRECONDITION, not retryable. The extraction model refuses these turns, or has no usable answer to them:
+    try fewer turns, or another model.
+    """
+    ERROR_REASON_REVISION_NOT_LIVE: _ErrorReason.ValueType  # 48
+    """FAILED_PRECONDITION, not retryable. The memory was deleted at that revision: roll back to an earlier one."""
     ERROR_REASON_TEMPLATE_FAILED: _ErrorReason.ValueType  # 50
     """FAILED_PRECONDITION, not retryable. The project's template does not render what was found; the message names its
     line. Correct it (UpdateProject), or ask for another format.
@@ -103,6 +109,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """DEADLINE_EXCEEDED, retryable with a longer deadline. The work was stopped; nothing is half-written."""
     ERROR_REASON_WRITE_CONFLICT: _ErrorReason.ValueType  # 65
     """ABORTED, retryable. Concurrent writers collided more often than the server retries."""
+    ERROR_REASON_EXTRACTOR_UNAVAILABLE: _ErrorReason.ValueType  # 68
+    """UNAVAILABLE, retryable. The extraction model cannot be reached, is overloaded, or refuses the server's key.
+    Metadata: `failure_class`.
+    """
     ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 80
     """UNAUTHENTICATED, not retryable. No credential, or none that this server accepts."""
     ERROR_REASON_PERMISSION_DENIED: _ErrorReason.ValueType  # 81
@@ -177,6 +187,12 @@ ERROR_REASON_CUSTOM_TYPE_NOT_EMPTY: ErrorReason.ValueType  # 46
 """FAILED_PRECONDITION, not retryable. The custom type has live memories: delete them or pass `force`.
 Metadata: `custom_type`, `count` (of memories in the first store that has some), `store_id`.
 """
+ERROR_REASON_EXTRACTION_FAILED: ErrorReason.ValueType  # 47
+"""FAILED_PRECONDITION, not retryable. The extraction model refuses these turns, or has no usable answer to them:
+try fewer turns, or another model.
+"""
+ERROR_REASON_REVISION_NOT_LIVE: ErrorReason.ValueType  # 48
+"""FAILED_PRECONDITION, not retryable. The memory was deleted at that revision: roll back to an earlier one."""
 ERROR_REASON_TEMPLATE_FAILED: ErrorReason.ValueType  # 50
 """FAILED_PRECONDITION, not retryable. The project's template does not render what was found; the message names its
 line. Correct it (UpdateProject), or ask for another format.
@@ -197,6 +213,10 @@ ERROR_REASON_DEADLINE_EXCEEDED: ErrorReason.ValueType  # 64
 """DEADLINE_EXCEEDED, retryable with a longer deadline. The work was stopped; nothing is half-written."""
 ERROR_REASON_WRITE_CONFLICT: ErrorReason.ValueType  # 65
 """ABORTED, retryable. Concurrent writers collided more often than the server retries."""
+ERROR_REASON_EXTRACTOR_UNAVAILABLE: ErrorReason.ValueType  # 68
+"""UNAVAILABLE, retryable. The extraction model cannot be reached, is overloaded, or refuses the server's key.
+Metadata: `failure_class`.
+"""
 ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 80
 """UNAUTHENTICATED, not retryable. No credential, or none that this server accepts."""
 ERROR_REASON_PERMISSION_DENIED: ErrorReason.ValueType  # 81

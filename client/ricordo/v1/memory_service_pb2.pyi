@@ -899,3 +899,65 @@ class Domain(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Domain: _TypeAlias = Domain  # noqa: Y015
+
+@_typing.final
+class RollbackMemoryRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    TARGET_REVISION_FIELD_NUMBER: _builtins.int
+    EXPECTED_REVISION_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    memory_id: _builtins.str
+    """The id."""
+    target_revision: _builtins.int
+    """The revision to go back to."""
+    expected_revision: _builtins.int
+    """Refuse with ABORTED / REVISION_MISMATCH when the memory is at another revision."""
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        memory_id: _builtins.str = ...,
+        target_revision: _builtins.int = ...,
+        expected_revision: _builtins.int | None = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision", "memory_id", b"memory_id", "request_id", b"request_id", "store_id", b"store_id", "target_revision", b"target_revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_revision: _TypeAlias = _typing.Literal["expected_revision"]  # noqa: Y015
+    _WhichOneofArgType__expected_revision: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_revision) -> _WhichOneofReturnType__expected_revision | None: ...
+
+Global___RollbackMemoryRequest: _TypeAlias = RollbackMemoryRequest  # noqa: Y015
+
+@_typing.final
+class RollbackMemoryResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def memory(self) -> _memory_pb2.Memory:
+        """As it is now."""
+
+    def __init__(
+        self,
+        *,
+        memory: _memory_pb2.Memory | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RollbackMemoryResponse: _TypeAlias = RollbackMemoryResponse  # noqa: Y015

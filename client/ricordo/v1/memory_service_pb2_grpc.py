@@ -85,6 +85,11 @@ class MemoryServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionResponse.FromString,
                 _registered_method=True)
+        self.RollbackMemory = channel.unary_unary(
+                '/ricordo.v1.MemoryService/RollbackMemory',
+                request_serializer=ricordo_dot_v1_dot_memory__service__pb2.RollbackMemoryRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_memory__service__pb2.RollbackMemoryResponse.FromString,
+                _registered_method=True)
         self.ListDomains = channel.unary_unary(
                 '/ricordo.v1.MemoryService/ListDomains',
                 request_serializer=ricordo_dot_v1_dot_memory__service__pb2.ListDomainsRequest.SerializeToString,
@@ -166,6 +171,15 @@ class MemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RollbackMemory(self, request, context):
+        """Makes a memory what it was at a revision, as a new revision; a deleted one comes back. NOT_FOUND /
+        REVISION_NOT_FOUND, FAILED_PRECONDITION / REVISION_NOT_LIVE for a revision that is the deletion, ALREADY_EXISTS /
+        KEY_TAKEN when another memory has its key meanwhile.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListDomains(self, request, context):
         """Lists the domains of the TAXONOMIC memories that the credential may read, by code point; live memories only.
         """
@@ -225,6 +239,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.GetMemoryRevision,
                     request_deserializer=ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionResponse.SerializeToString,
+            ),
+            'RollbackMemory': grpc.unary_unary_rpc_method_handler(
+                    servicer.RollbackMemory,
+                    request_deserializer=ricordo_dot_v1_dot_memory__service__pb2.RollbackMemoryRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_memory__service__pb2.RollbackMemoryResponse.SerializeToString,
             ),
             'ListDomains': grpc.unary_unary_rpc_method_handler(
                     servicer.ListDomains,
@@ -503,6 +522,33 @@ class MemoryService(object):
             '/ricordo.v1.MemoryService/GetMemoryRevision',
             ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionRequest.SerializeToString,
             ricordo_dot_v1_dot_memory__service__pb2.GetMemoryRevisionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RollbackMemory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.MemoryService/RollbackMemory',
+            ricordo_dot_v1_dot_memory__service__pb2.RollbackMemoryRequest.SerializeToString,
+            ricordo_dot_v1_dot_memory__service__pb2.RollbackMemoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -53,6 +53,11 @@ class MemoryServiceStub:
     """Lists the revisions of a memory, newest first; of a deleted one too."""
     GetMemoryRevision: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.GetMemoryRevisionRequest, _memory_service_pb2.GetMemoryRevisionResponse]
     """Reads one revision. NOT_FOUND / REVISION_NOT_FOUND."""
+    RollbackMemory: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.RollbackMemoryRequest, _memory_service_pb2.RollbackMemoryResponse]
+    """Makes a memory what it was at a revision, as a new revision; a deleted one comes back. NOT_FOUND /
+    REVISION_NOT_FOUND, FAILED_PRECONDITION / REVISION_NOT_LIVE for a revision that is the deletion, ALREADY_EXISTS /
+    KEY_TAKEN when another memory has its key meanwhile.
+    """
     ListDomains: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.ListDomainsRequest, _memory_service_pb2.ListDomainsResponse]
     """Lists the domains of the TAXONOMIC memories that the credential may read, by code point; live memories only."""
 
@@ -81,6 +86,11 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     """Lists the revisions of a memory, newest first; of a deleted one too."""
     GetMemoryRevision: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.GetMemoryRevisionRequest, _memory_service_pb2.GetMemoryRevisionResponse]  # type: ignore[assignment]
     """Reads one revision. NOT_FOUND / REVISION_NOT_FOUND."""
+    RollbackMemory: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.RollbackMemoryRequest, _memory_service_pb2.RollbackMemoryResponse]  # type: ignore[assignment]
+    """Makes a memory what it was at a revision, as a new revision; a deleted one comes back. NOT_FOUND /
+    REVISION_NOT_FOUND, FAILED_PRECONDITION / REVISION_NOT_LIVE for a revision that is the deletion, ALREADY_EXISTS /
+    KEY_TAKEN when another memory has its key meanwhile.
+    """
     ListDomains: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.ListDomainsRequest, _memory_service_pb2.ListDomainsResponse]  # type: ignore[assignment]
     """Lists the domains of the TAXONOMIC memories that the credential may read, by code point; live memories only."""
 
@@ -166,6 +176,17 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_memory_service_pb2.GetMemoryRevisionResponse, _abc.Awaitable[_memory_service_pb2.GetMemoryRevisionResponse]]:
         """Reads one revision. NOT_FOUND / REVISION_NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def RollbackMemory(
+        self,
+        request: _memory_service_pb2.RollbackMemoryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_service_pb2.RollbackMemoryResponse, _abc.Awaitable[_memory_service_pb2.RollbackMemoryResponse]]:
+        """Makes a memory what it was at a revision, as a new revision; a deleted one comes back. NOT_FOUND /
+        REVISION_NOT_FOUND, FAILED_PRECONDITION / REVISION_NOT_LIVE for a revision that is the deletion, ALREADY_EXISTS /
+        KEY_TAKEN when another memory has its key meanwhile.
+        """
 
     @_abc_1.abstractmethod
     def ListDomains(

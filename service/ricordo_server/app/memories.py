@@ -9,6 +9,7 @@ from uuid_utils.compat import uuid7
 from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import check_query_declared, declare_changes, declare_draft, hold_for
 from ricordo_server.app.memory_rules import check_details, check_written
+from ricordo_server.app.memory_writes import insert_drafts, mark_deleted
 from ricordo_server.app.permissions import (
     check_may_publish,
     check_may_read_as,
@@ -16,7 +17,7 @@ from ricordo_server.app.permissions import (
     check_may_write_as,
     denied,
 )
-from ricordo_server.app.revisions import check_revision
+from ricordo_server.app.revisions import check_revision, revision_not_found
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import attributes as attributes_db
@@ -41,7 +42,6 @@ from ricordo_server.domain.memory import (
     embedded_text,
 )
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
-from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.scope import Exactly, Visibility, named_user
 
 
@@ -64,7 +64,7 @@ async def create_memory(services: Services, call: Call, store_id: str, draft: Me
     async def work(connection: TenantConnection) -> Memory:
         connection = await hold_for(connection, [draft])
         declared = declare_draft(connection.settings, draft)
-        [outcome] = await _insert(connection, [(declared, vectors)])
+        [outcome] = await insert_drafts(connection, [(declared, vectors)])
         if isinstance(outcome, DomainError):
             raise outcome
         return outcome
@@ -102,7 +102,7 @@ async def batch_create_memories(
         drafts = [
             (draft, own[number]) for number, draft in enumerate(declared) if isinstance(draft, MemoryDraft)
         ]
-        inserted = iter(await _insert(connection, drafts))
+        inserted = iter(await insert_drafts(connection, drafts))
         outcomes = [
             _of_item(next(inserted), number) if isinstance(item, MemoryDraft) else item
             for number, item in enumerate(declared)
@@ -151,36 +151,6 @@ def _raise_first(items: Sequence[object]) -> None:
     for number, item in enumerate(items):
         if isinstance(item, DomainError):
             raise replace(item, metadata={**(item.metadata or {}), "index": str(number)})
-
-
-async def _insert(
-    connection: TenantConnection, drafts: Sequence[tuple[MemoryDraft, Sequence[Vector]]]
-) -> list[Memory | DomainError]:
-    """Rows, vectors and first revisions; KEY_TAKEN or ID_TAKEN in place of what could not be inserted."""
-    named = [(draft.memory_id or str(uuid7()), draft) for draft, _ in drafts]
-    stored = await memories_db.insert_memories(connection, named)
-    embedded = [
-        (memory, vectors) for memory, (_, vectors) in zip(stored, drafts, strict=True) if memory and vectors
-    ]
-    await vectors_db.store_memory_vectors(connection, embedded)
-    await attributes_db.write_attributes(connection, [memory for memory in stored if memory], new=True)
-    await revisions_db.write_revisions(
-        connection, [memory.memory_id for memory in stored if memory], RevisionAction.CREATED
-    )
-    return [
-        embeddings.marked(memory, connection.embedding_model, vectors)
-        if memory
-        else await _why_taken(connection, draft)
-        for memory, (draft, vectors) in zip(stored, drafts, strict=True)
-    ]
-
-
-async def _why_taken(connection: TenantConnection, draft: MemoryDraft) -> DomainError:
-    if draft.memory_id and await memories_db.memory_exists(connection, draft.memory_id):
-        message = f"the id {draft.memory_id!r} is in use in this store: choose another, or none"
-        return DomainError(Reason.ID_TAKEN, message, "memory.memory_id")
-    message = f"a live memory of this kind and scope has the key {draft.key!r}: use PutMemory to replace it"
-    return DomainError(Reason.KEY_TAKEN, message, "memory.key")
 
 
 async def put_memory(
@@ -319,15 +289,11 @@ async def delete_memory(
     async def work(connection: TenantConnection) -> None:
         if purge:
             done: object = await memories_db.purge_memory(connection, memory_id, expected_revision)
-        else:
-            done = await memories_db.delete_memory(connection, memory_id, expected_revision)
-        if not done:
-            raise await _why_untouched(connection, memory_id, expected_revision, include_deleted=purge)
-        if purge:
             await idempotency.forget_answers(connection, memory_id)
         else:
-            await revisions_db.write_revisions(connection, [memory_id], RevisionAction.DELETED)
-            await vectors_db.drop_memory_vectors(connection, memory_id)
+            done = await mark_deleted(connection, memory_id, expected_revision)
+        if not done:
+            raise await _why_untouched(connection, memory_id, expected_revision, include_deleted=purge)
 
     await write_store(services.database, call, store_id, work)
 
@@ -392,6 +358,5 @@ async def get_memory_revision(
     async with in_store(services.database, call, store_id) as connection:
         found = await revisions_db.get_revision(connection, memory_id, revision)
     if found is None:
-        message = f"the memory {memory_id!r} has no revision {revision} to be seen here: list its revisions"
-        raise DomainError(Reason.REVISION_NOT_FOUND, message, "revision")
+        raise revision_not_found(memory_id, revision)
     return found

@@ -1,4 +1,4 @@
-"""The revision that a caller expects."""
+"""The revision that a caller expects, or asks for."""
 
 from ricordo_server.domain.errors import DomainError, Reason
 
@@ -16,3 +16,8 @@ def check_revision(actual: int, expected: int | None, what: str) -> None:
             "expected_revision",
             {"expected": str(expected), "actual": str(actual)},
         )
+
+
+def revision_not_found(memory_id: str, revision: int) -> DomainError:
+    message = f"the memory {memory_id!r} has no revision {revision} to be seen here: list its revisions"
+    return DomainError(Reason.REVISION_NOT_FOUND, message, "revision")

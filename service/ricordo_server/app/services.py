@@ -1,10 +1,12 @@
 """What the nouns work with; made once, in the composition root."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ricordo_server.app.access_tokens import AccessTokens
 from ricordo_server.credentials.secrets import SecretHashing
 from ricordo_server.db.connection import Database, Pool
+from ricordo_server.domain.extraction import Extractor
 from ricordo_server.domain.ports import Embedder, Reranker, TokenCounter
 
 
@@ -12,7 +14,8 @@ from ricordo_server.domain.ports import Embedder, Reranker, TokenCounter
 class Services:
     """`operator_pool` is None on servers without the operator's URL; `reranker` where none is set up.
 
-    `embed_timeout` is in seconds.
+    `embed_timeout` is in seconds. `choose_extractor` has the extractor of a name, the server's default for an empty
+    one; it raises StepError.
     """
 
     database: Database
@@ -20,6 +23,7 @@ class Services:
     embedder: Embedder
     tokens: TokenCounter
     embed_timeout: float
+    choose_extractor: Callable[[str], Extractor]
     access_tokens: AccessTokens
     hashing: SecretHashing
     reranker: Reranker | None = None

@@ -177,6 +177,20 @@ async def delete_memory(
     return _as_stored(connection, await connection.fetch_one(statement.returning(*STORED)))
 
 
+async def restore_memory(
+    connection: TenantConnection, memory_id: str, changes: MemoryChanges, expected_revision: int
+) -> Memory | None:
+    """As `update_memory`, of a deleted memory too, which is live then."""
+    columns = {name: changed_column(name, value) for name, value in changes.items()}
+    statement = (
+        update_of(memory)
+        .where(in_tenant(memory, connection), memory.c.memory_id == memory_id)
+        .where(memory.c.revision == expected_revision, is_unexpired(memory))
+        .values({**columns, **_next_revision(), "delete_time": None})
+    )
+    return _as_stored(connection, await connection.fetch_one(statement.returning(*STORED)))
+
+
 def _change(memory_id: str, connection: TenantConnection, expected_revision: int | None) -> Update:
     statement = update_of(memory).where(in_tenant(memory, connection), memory.c.memory_id == memory_id)
     if expected_revision is not None:

@@ -35,7 +35,7 @@ def memory_columns(connection: TenantConnection, memory_id: str, draft: MemoryDr
         "kind": draft.kind,
         "custom_type": draft.custom_type,
         "key": draft.key,
-        "provenance": Jsonb({name: value for name, value in asdict(draft.provenance).items() if value}),
+        "provenance": changed_column("provenance", draft.provenance),
         "language": connection.language,
         **{name: changed_column(name, getattr(draft, name)) for name in CHANGEABLE_FIELDS},
     }
@@ -48,6 +48,8 @@ def changed_column(name: str, value: Any) -> Any:
             return Jsonb(encode_metadata(value))
         case "details":
             return value and Jsonb(_encode_details(value))
+        case "provenance":
+            return Jsonb({key: each for key, each in asdict(value).items() if each})
         case "topics" | "tags":
             return list(value)
         case _:

@@ -9,6 +9,9 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from ricordo_server.domain.context import ContextFormat
+from ricordo_server.domain.extraction import Example, Topic
+from ricordo_server.domain.extraction_policy import ExtractionPolicy
+from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.project_settings import (
     ContextDefaults,
     CustomType,
@@ -20,7 +23,8 @@ from ricordo_server.domain.project_settings import (
 
 
 def settings_column(settings: ProjectSettings) -> Jsonb:
-    return Jsonb({name: value for name, value in asdict(settings).items() if value and name != "language"})
+    unset = {"language"} if settings.extraction != ExtractionPolicy() else {"language", "extraction"}
+    return Jsonb({name: value for name, value in asdict(settings).items() if value and name not in unset})
 
 
 @lru_cache(maxsize=1024)
@@ -35,6 +39,7 @@ def settings_from(stored: str, language: str | None) -> ProjectSettings:
             CustomType(each["name"], _keys_from(each["tags"])) for each in columns.get("custom_types", ())
         ),
         context=_context_from(columns.get("context", {})),
+        extraction=_extraction_from(columns["extraction"]) if "extraction" in columns else ExtractionPolicy(),
     )
 
 
@@ -49,4 +54,16 @@ def _context_from(stored: Mapping[str, Any]) -> ContextDefaults:
         ContextFormat(given) if given else None,
         stored.get("top_k"),
         stored.get("template"),
+    )
+
+
+def _extraction_from(stored: Mapping[str, Any]) -> ExtractionPolicy:
+    return ExtractionPolicy(
+        kinds=tuple(map(MemoryKind, stored["kinds"])),
+        endpoint=stored["endpoint"],
+        model=stored["model"],
+        prompts={MemoryKind(kind): prompt for kind, prompt in stored["prompts"].items()},
+        topics=tuple(Topic(**each) for each in stored["topics"]),
+        examples=tuple(Example(each["conversation"], tuple(each["learned"])) for each in stored["examples"]),
+        time_zone=stored["time_zone"],
     )

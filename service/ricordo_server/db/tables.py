@@ -262,6 +262,29 @@ memory_revision = Table(
     Column("transaction_id", Xid8, nullable=False),
 )
 
+memory_source = Table(
+    "memory_source",
+    METADATA,
+    *_tenant(),
+    _text("memory_id", primary_key=True),
+    Column("revision", BigInteger, primary_key=True),
+    _text("turn_id", primary_key=True),
+    _text("snapshot_id"),
+    Column("user_id", Text),
+    _text("role"),
+    _time("said_time"),
+    _text("quote"),
+)
+
+consolidation = Table(
+    "consolidation",
+    METADATA,
+    *_tenant(),
+    _text("scope_key", primary_key=True),
+    _text("kind", primary_key=True),
+    Column("user_id", Text),
+)
+
 job_failure = Table(
     "job_failure",
     METADATA,
@@ -281,5 +304,7 @@ STORE_TABLES = (
     "memory_attribute",
     "memory_embedding",
     "memory_revision",
+    "memory_source",
+    "consolidation",
 )
 PROJECT_TABLES = ("project", "store", "idempotency", "service_account", "service_account_secret")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from operator import ge, le, lt
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -16,6 +17,7 @@ from ricordo_server.db.rows import scope_from
 from ricordo_server.db.search import Searched
 from ricordo_server.db.sql import load_sql
 from ricordo_server.db.tables import turn, turn_embedding
+from ricordo_server.domain.generation import SessionRange
 from ricordo_server.domain.metadata import decode_metadata, encode_metadata
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
 from ricordo_server.domain.scope import Scope
@@ -105,6 +107,25 @@ async def get_turns(connection: TenantConnection, turn_ids: Sequence[str]) -> di
     statement = select(*STORED, HAS_EMBEDDING).where(in_tenant(turn, connection))
     rows = await connection.fetch_all(statement.where(one_of(turn.c.turn_id, turn_ids)), _model(connection))
     return {row["turn_id"]: turn_from(row, connection) for row in rows}
+
+
+async def list_run(connection: TenantConnection, run: SessionRange, limit: int) -> list[Turn]:
+    """The first turns of a run, in the order of their numbers."""
+    bounds = [
+        (turn.c.turn_seq, ge, run.from_seq),
+        (turn.c.turn_seq, le, run.to_seq),
+        (turn.c.event_time, ge, run.start_time),
+        (turn.c.event_time, lt, run.end_time),
+    ]
+    conditions = [compare(column, bound) for column, compare, bound in bounds if bound is not None]
+    statement = (
+        select(*STORED, HAS_EMBEDDING)
+        .where(in_tenant(turn, connection), turn.c.scope_key == run.scope.key, *conditions)
+        .order_by(turn.c.turn_seq)
+        .limit(limit)
+    )
+    rows = await connection.fetch_all(statement, _model(connection))
+    return [turn_from(row, connection) for row in rows]
 
 
 async def delete_turns(connection: TenantConnection, scope: Scope) -> int:

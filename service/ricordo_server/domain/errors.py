@@ -36,6 +36,8 @@ class Reason(StrEnum):
     STORE_NOT_EMPTY = auto()
     METADATA_TYPE_CONFLICT = auto()
     CUSTOM_TYPE_NOT_EMPTY = auto()
+    EXTRACTION_FAILED = auto()
+    REVISION_NOT_LIVE = auto()
     TEMPLATE_FAILED = auto()
     EMBEDDER_UNAVAILABLE = auto()
     ALL_SOURCES_FAILED = auto()
@@ -45,6 +47,7 @@ class Reason(StrEnum):
     NO_SIGNING_KEY = auto()
     DEADLINE_EXCEEDED = auto()
     WRITE_CONFLICT = auto()
+    EXTRACTOR_UNAVAILABLE = auto()
     UNAUTHENTICATED = auto()
     PERMISSION_DENIED = auto()
     INTERNAL = auto()
@@ -60,6 +63,7 @@ RETRYABLE = frozenset(
         Reason.TOO_MANY_REQUESTS,
         Reason.DEADLINE_EXCEEDED,
         Reason.WRITE_CONFLICT,
+        Reason.EXTRACTOR_UNAVAILABLE,
     }
 )
 

@@ -1,5 +1,6 @@
 """A memory and what is written of it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -216,6 +217,11 @@ ATTRIBUTE_FIELDS = frozenset({"metadata", "visibility"})
 
 # The fields that `embedded_text` reads: a change of none of them leaves the vectors as they are.
 EMBEDDED_FIELDS = frozenset({"content", "title", "description", "details"})
+
+
+def made_key(*parts: str) -> str:
+    """The key of a kind that has no name of its own, as canonical JSON of what makes it unique."""
+    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
 
 def embedded_text(memory: MemoryDraft | Memory) -> str:

@@ -19,7 +19,7 @@ from ricordo_server.domain.session import Turn
 
 # On 20 pairs made by hand, with all-MiniLM-L6-v2: the same fact with a word turned stands at 0.96 to 0.99, a
 # paraphrase at 0.85 to 0.94, where many different facts are too ("5 May", "6 May": 0.944). Some different facts
-# stand above 0.95 (see `_adds_nothing`), so the cosine alone never drops one.
+# stand above 0.95 (see `adds_nothing`), so the cosine alone never drops one.
 NEAR_DUPLICATE_COSINE = 0.95
 
 # Enough dimensions to show that most pairs are far apart, a sixth of the work of all 384.
@@ -107,7 +107,7 @@ def is_near_duplicate(new: Fingerprint, kept: Fingerprint) -> bool:
     """
     if new.chunk.source is kept.chunk.source and new.name and kept.name and new.name != kept.name:
         return False
-    return new.text == kept.text or (_point_alike(new, kept) and _adds_nothing(new.text, kept.text))
+    return new.text == kept.text or (_point_alike(new, kept) and adds_nothing(new.text, kept.text))
 
 
 def normalise(text: str) -> str:
@@ -126,7 +126,7 @@ def _name(item: Memory | Turn) -> str:
     return item.key or entry_of(item).label
 
 
-def _adds_nothing(new: str, kept: str) -> bool:
+def adds_nothing(new: str, kept: str) -> bool:
     """Whether each telling word of `new` is in `kept`.
 
     "Meeting on Monday", "on Tuesday" have a cosine of 0.987, "every 30 days", "every 90 days" 0.973. A fact that

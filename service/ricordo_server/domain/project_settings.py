@@ -1,11 +1,12 @@
 """How a project works, as its administrators say; among it what they declare of metadata."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
 from ricordo_server.domain.context import ContextFormat
+from ricordo_server.domain.extraction_policy import ExtractionPolicy
 
 
 class MetadataPolicy(StrEnum):
@@ -53,6 +54,7 @@ class ProjectSettings:
     metadata_keys: Sequence[DeclaredKey] = ()
     custom_types: Sequence[CustomType] = ()
     context: ContextDefaults = ContextDefaults()
+    extraction: ExtractionPolicy = field(default_factory=ExtractionPolicy)
 
     def declarations(self) -> Iterator[tuple[str, DeclaredKey]]:
         """Every metadata key and tag, with its place in a request."""

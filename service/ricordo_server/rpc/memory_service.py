@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from ricordo.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc, paging_pb2
-from ricordo_server.app import domains, memories, search
+from ricordo_server.app import domains, memories, rollback, search
 from ricordo_server.app.services import Services
 from ricordo_server.domain.errors import DomainError, invalid_field
 from ricordo_server.domain.memory import Memory, MemoryDraft
@@ -173,6 +173,24 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
             self._services, read_call(), request.store_id, memory_id, request.revision
         )
         return pb.GetMemoryRevisionResponse(revision=encode_revision(revision))
+
+    async def RollbackMemory(
+        self, request: pb.RollbackMemoryRequest, context: Any
+    ) -> pb.RollbackMemoryResponse:
+        memory_id = decode_id(request.memory_id, "memory_id")
+        return await answer_once(
+            request,
+            pb.RollbackMemoryResponse,
+            lambda memory: pb.RollbackMemoryResponse(memory=encode_memory(memory)),
+            lambda call: rollback.rollback_memory(
+                self._services,
+                call,
+                request.store_id,
+                memory_id,
+                request.target_revision,
+                expected_revision=decode_expected(request),
+            ),
+        )
 
     async def ListDomains(self, request: pb.ListDomainsRequest, context: Any) -> pb.ListDomainsResponse:
         call = read_call()

@@ -158,7 +158,7 @@ def _decode_plain_fields(message: Message, field: str) -> dict[str, Any]:
         "description": check_text(f"{field}.description", message.description, limit=MAX_DESCRIPTION_BYTES),
         "agent_id": check_text(f"{field}.agent_id", message.agent_id),
         "metadata": decode_metadata_map(message.metadata, f"{field}.metadata"),
-        "topics": _decode_topics(message.topics, f"{field}.topics"),
+        "topics": decode_topics(message.topics, f"{field}.topics"),
         "tags": check_texts(f"{field}.tags", message.tags, most=MAX_TAGS),
         "source": _decode_source(message.source, f"{field}.source"),
         "event_time": event_time,
@@ -207,7 +207,7 @@ def decode_custom_type(value: str, kind: MemoryKind, field: str) -> str:
     return ""
 
 
-def _decode_topics(topics: Iterable[memory_pb2.Topic], field: str) -> list[str]:
+def decode_topics(topics: Iterable[memory_pb2.Topic], field: str) -> list[str]:
     decoded = [_decode_topic(topic, f"{field}[{number}]") for number, topic in enumerate(topics)]
     check_count(field, len(decoded), MAX_TOPICS)
     return decoded

@@ -1,10 +1,8 @@
 """Natural keys: one rule per kind."""
 
-import json
-
 from ricordo_server.domain.errors import invalid_field
 from ricordo_server.domain.limits import MAX_MADE_KEY_BYTES
-from ricordo_server.domain.memory import Details, MemoryKind, ProfileDetails, TaxonomicDetails
+from ricordo_server.domain.memory import Details, MemoryKind, ProfileDetails, TaxonomicDetails, made_key
 from ricordo_server.rpc.checks import check_text
 
 
@@ -24,8 +22,8 @@ def decode_key(kind: MemoryKind, key: str, details: Details | None, field: str) 
 
 
 def _made(field: str, given: str, *parts: str) -> str:
-    """Canonical JSON of the parts; a caller may leave it out or give just that back."""
-    made = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+    """A caller may leave it out or give just that back."""
+    made = made_key(*parts)
     if given not in ("", made):
         raise invalid_field(field, f"{field} is made from the details: leave it out")
     return check_text(field, made, limit=MAX_MADE_KEY_BYTES)

@@ -1,0 +1,191 @@
+"""Candidates meet the memories there are: looked up and proposed for first, decided and written in one transaction.
+
+Writers of one user's memories of a kind go one after the other (`lock_consolidation`), and each decides on what the
+one before has written: so no fact is written twice, and none is changed by someone who did not see it as it is.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ricordo_server.app import embeddings
+from ricordo_server.app.consolidation_writes import draft_of, preview_decision, weight_of, write_decisions
+from ricordo_server.app.services import Services
+from ricordo_server.app.transactions import in_store, write_store
+from ricordo_server.db import memories as memories_db
+from ricordo_server.db.connection import TenantConnection
+from ricordo_server.db.consolidation import find_same, lock_consolidation
+from ricordo_server.db.projects import hold_settings
+from ricordo_server.db.search import Searched, get_vectors, search_by_vector
+from ricordo_server.db.sources import get_said_times
+from ricordo_server.domain.call import Call
+from ricordo_server.domain.consolidation import (
+    Decision,
+    MergeStrategy,
+    Neighbour,
+    Outcome,
+    Weighed,
+    decide,
+)
+from ricordo_server.domain.extraction import ADD, Compared, Proposal
+from ricordo_server.domain.extraction_policy import ExtractionPolicy
+from ricordo_server.domain.generation import Generation, GenerationRules, Learned
+from ricordo_server.domain.memory import Memory, MemoryDraft, MemoryKind, MemoryQuery, embedded_text
+from ricordo_server.domain.ports import Vector
+from ricordo_server.domain.scope import Exactly, Visibility
+
+# What is looked at beside a candidate; a fact has hardly more that could contradict it.
+NEAREST = 5
+# Below this cosine two sentences have nothing to do with one another, and no proposal is asked for.
+RELATED_COSINE = 0.3
+
+Checkpoint = Callable[[TenantConnection, Generation], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Candidates of one kind with what was found out before the transaction: their vectors and what is proposed."""
+
+    learned: Learned
+    weighed: Sequence[Weighed]
+    vectors: Sequence[Sequence[Vector]]
+    drafts: Sequence[MemoryDraft]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The memories near the candidates of one kind, and for each candidate those nearest to it."""
+
+    neighbours: Sequence[Neighbour]
+    nearest: Sequence[Sequence[Memory]]
+
+
+async def prepare(
+    services: Services,
+    call: Call,
+    store_id: str,
+    policy: ExtractionPolicy,
+    learned: Learned,
+    rules: GenerationRules,
+) -> Prepared:
+    """Embeds the candidates, and asks what to do with those that have a related memory.
+
+    Raises:
+        StepError: no proposal could be had.
+    """
+    drafts = [draft_of(learned, candidate, rules) for candidate in learned.candidates]
+    vectors = await embeddings.embed_documents(services, call, [embedded_text(draft) for draft in drafts])
+    weighed = [
+        Weighed(candidate, own[0] if own else None, *weight_of(learned, candidate))
+        for candidate, own in zip(learned.candidates, vectors, strict=True)
+    ]
+    prepared = Prepared(learned, weighed, vectors, drafts)
+    # What has a key, or happened once, contradicts nothing.
+    if not weighed or not rules.consolidate or learned.kind is not MemoryKind.SEMANTIC:
+        return prepared
+    async with in_store(services.database, call, store_id) as connection:
+        surroundings = await _look_around(connection, prepared, rules)
+    proposals = await _ask(services, policy, prepared, surroundings)
+    return replace(
+        prepared, weighed=[replace(each, proposal=proposals.get(at, ADD)) for at, each in enumerate(weighed)]
+    )
+
+
+async def _ask(
+    services: Services, policy: ExtractionPolicy, prepared: Prepared, surroundings: Surroundings
+) -> dict[int, Proposal]:
+    """Proposals by the number of their candidate. Of what is known already nothing is asked."""
+    decisions = decide(prepared.weighed, surroundings.neighbours)
+    compared = {
+        number: Compared(decision.weighed.candidate, nearest)
+        for number, (decision, nearest) in enumerate(zip(decisions, surroundings.nearest, strict=True))
+        if decision.outcome is Outcome.CREATED and nearest
+    }
+    if not compared:
+        return {}
+    extractor = services.choose_extractor(policy.endpoint)
+    proposals = await extractor.propose(list(compared.values()), policy.guidance(prepared.learned.kind))
+    return dict(zip(compared, proposals, strict=True))
+
+
+async def consolidate(
+    services: Services,
+    call: Call,
+    store_id: str,
+    prepared: Sequence[Prepared],
+    rules: GenerationRules,
+    checkpoint: Checkpoint | None = None,
+) -> Generation:
+    """Writes what the candidates come to, and the checkpoint, in one transaction.
+
+    Raises:
+        DomainError: INVALID_FIELD for metadata that the project declares otherwise, WRITE_CONFLICT.
+    """
+    # In one order for all writers, so that two of them never wait for each other.
+    ordered = sorted(prepared, key=lambda each: (each.learned.scope.key, each.learned.kind))
+
+    async def work(connection: TenantConnection) -> Generation:
+        if rules.metadata:
+            connection = await hold_settings(connection)
+        generation = Generation()
+        for each in ordered:
+            await lock_consolidation(connection, each.learned.scope, each.learned.kind)
+            decisions = await _decide(connection, each, rules)
+            decided = zip(decisions, each.drafts, each.vectors, strict=True)
+            generation += await write_decisions(connection, each.learned, rules, decided)
+        if checkpoint:
+            await checkpoint(connection, generation)
+        return generation
+
+    return await write_store(services.database, call, store_id, work)
+
+
+async def preview(
+    services: Services, call: Call, store_id: str, prepared: Sequence[Prepared], rules: GenerationRules
+) -> Generation:
+    """What `consolidate` would do now; nothing is written."""
+    generation = Generation()
+    async with in_store(services.database, call, store_id) as connection:
+        for each in prepared:
+            decisions = await _decide(connection, each, rules)
+            pairs = zip(decisions, each.drafts, strict=True)
+            generation += preview_decision(connection, each.learned, rules, pairs)
+    return generation
+
+
+async def _decide(connection: TenantConnection, prepared: Prepared, rules: GenerationRules) -> list[Decision]:
+    if not prepared.weighed:
+        return []
+    return decide(prepared.weighed, (await _look_around(connection, prepared, rules)).neighbours)
+
+
+async def _look_around(
+    connection: TenantConnection, prepared: Prepared, rules: GenerationRules
+) -> Surroundings:
+    learned = prepared.learned
+    query = MemoryQuery(Exactly(learned.scope), Visibility.PRIVATE, [learned.kind])
+    searched = memories_db.searched(query)
+    nearest = [await _nearest(connection, searched, each.vector) for each in prepared.weighed]
+    texts = [candidate.content for candidate in learned.candidates]
+    keys = [candidate.key for candidate in learned.candidates if candidate.key is not None]
+    same = await find_same(connection, query, texts, keys)
+    memory_ids = sorted({*same, *(memory_id for found in nearest for memory_id in found)})
+    found = await memories_db.get_memories(connection, memory_ids) if memory_ids else {}
+    vectors = await get_vectors(connection, searched, memory_ids, None) if memory_ids else {}
+    said_times = await get_said_times(connection, memory_ids) if memory_ids else {}
+    comparable = {name: memory for name, memory in found.items() if _is_comparable(memory, rules)}
+    return Surroundings(
+        [Neighbour(memory, vectors.get(name), said_times.get(name)) for name, memory in comparable.items()],
+        [[comparable[name] for name in names if name in comparable] for names in nearest],
+    )
+
+
+async def _nearest(connection: TenantConnection, searched: Searched, vector: Vector | None) -> list[str]:
+    """The ids of related memories; none while the embedding model is away."""
+    if vector is None:
+        return []
+    leg = await search_by_vector(connection, searched, vector, NEAREST)
+    return [found.item_id for found in leg.candidates if found.score >= RELATED_COSINE]
+
+
+def _is_comparable(memory: Memory, rules: GenerationRules) -> bool:
+    return rules.merge is not MergeStrategy.REQUIRE_EXACT_MATCH or memory.metadata == rules.metadata

@@ -1,0 +1,189 @@
+"""What was decided of candidates, written: inside the transaction of whoever consolidates."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from ricordo_server.app import embeddings
+from ricordo_server.app.declarations import declare_changes, declare_draft
+from ricordo_server.app.memory_writes import insert_drafts, mark_deleted
+from ricordo_server.db import attributes as attributes_db
+from ricordo_server.db import embeddings as vectors_db
+from ricordo_server.db import memories as memories_db
+from ricordo_server.db import revisions as revisions_db
+from ricordo_server.db.connection import TenantConnection
+from ricordo_server.db.sources import Source, add_sources
+from ricordo_server.domain.consolidation import Decision, Outcome, Trust, merge_metadata, trust_of
+from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.extraction import Candidate
+from ricordo_server.domain.generation import Dropped, GeneratedMemory, Generation, GenerationRules, Learned
+from ricordo_server.domain.memory import Memory, MemoryDraft, MemorySource, Provenance, RevisionAction
+from ricordo_server.domain.ports import Vector
+from ricordo_server.domain.scope import Visibility
+
+
+async def write_decisions(
+    connection: TenantConnection,
+    learned: Learned,
+    rules: GenerationRules,
+    decided: Iterable[tuple[Decision, MemoryDraft, Sequence[Vector]]],
+) -> Generation:
+    """Writes each decision, and which turns it rests on; also where a memory says it already."""
+    written: list[GeneratedMemory] = []
+    rests: list[tuple[Memory, Sequence[Source]]] = []
+    known = 0
+    for decision, draft, vectors in decided:
+        done = await _apply(connection, decision, draft, vectors, rules)
+        written += done
+        known += not done
+        memory = done[-1].memory if done else decision.target
+        if memory is not None:
+            rests.append((memory, _sources(learned, decision.weighed.candidate)))
+    await add_sources(connection, rests)
+    return Generation(written, learned.dropped + Dropped(known=known))
+
+
+async def _apply(
+    connection: TenantConnection,
+    decision: Decision,
+    draft: MemoryDraft,
+    vectors: Sequence[Vector],
+    rules: GenerationRules,
+) -> list[GeneratedMemory]:
+    """Nothing of what is known; a replaced memory before the one that takes its place."""
+    target = decision.target
+    if decision.outcome is Outcome.KNOWN:
+        return []
+    if decision.outcome is Outcome.UPDATED and target:
+        return [await _update(connection, target, draft, vectors, rules)]
+    replaced = [await _delete(connection, target)] if target else []
+    [outcome] = await insert_drafts(connection, [(declare_draft(connection.settings, draft), vectors)])
+    if isinstance(outcome, DomainError):  # a writer that does not consolidate took the key meanwhile
+        raise DomainError(Reason.WRITE_CONFLICT, "a memory of this key was written meanwhile: try again")
+    return [*replaced, GeneratedMemory(outcome, RevisionAction.CREATED)]
+
+
+async def _delete(connection: TenantConnection, target: Memory) -> GeneratedMemory:
+    deleted = await mark_deleted(connection, target.memory_id, target.revision)
+    if deleted is None:
+        raise _changed_meanwhile()
+    return GeneratedMemory(deleted, RevisionAction.DELETED, target.revision)
+
+
+async def _update(
+    connection: TenantConnection,
+    target: Memory,
+    draft: MemoryDraft,
+    vectors: Sequence[Vector],
+    rules: GenerationRules,
+) -> GeneratedMemory:
+    changes = await declare_changes(connection, target.memory_id, _changes(target, draft, rules))
+    updated = await memories_db.update_memory(connection, target.memory_id, changes, target.revision)
+    if updated is None:
+        raise _changed_meanwhile()
+    if rules.metadata:
+        await attributes_db.write_attributes(connection, [updated])
+    await revisions_db.write_revisions(connection, [target.memory_id], RevisionAction.UPDATED)
+    await vectors_db.drop_memory_vectors(connection, target.memory_id)
+    await vectors_db.store_memory_vectors(connection, [(updated, vectors)])
+    marked = embeddings.marked(updated, connection.embedding_model, vectors)
+    return GeneratedMemory(marked, RevisionAction.UPDATED, target.revision)
+
+
+def _changes(target: Memory, draft: MemoryDraft, rules: GenerationRules) -> dict[str, object]:
+    """What an update says anew; whose it is, its key and its life stay."""
+    said = ("content", "title", "description", "topics", "details", "event_time", "event_end_time")
+    changes: dict[str, object] = {name: getattr(draft, name) for name in (*said, "source", "provenance")}
+    if rules.metadata:
+        changes["metadata"] = merge_metadata(rules.merge, target.metadata, rules.metadata)
+    return changes
+
+
+def _changed_meanwhile() -> DomainError:
+    return DomainError(Reason.WRITE_CONFLICT, "a memory changed while it was consolidated: try again")
+
+
+def draft_of(learned: Learned, candidate: Candidate, rules: GenerationRules) -> MemoryDraft:
+    return MemoryDraft(
+        candidate.kind,
+        candidate.content,
+        key=candidate.key,
+        title=candidate.title,
+        description=candidate.description,
+        scope=learned.scope,
+        visibility=Visibility.PRIVATE,
+        metadata=rules.metadata,
+        topics=candidate.topics,
+        details=candidate.details,
+        source=learned.source,
+        provenance=Provenance(
+            session_id=learned.origin.session_id,
+            turn_ids=[source.turn_id for source in _sources(learned, candidate)],
+            snapshot_id=learned.origin.snapshot_id,
+            extraction_model=learned.model,
+            prompt_version=learned.prompt_version,
+            trust=weight_of(learned, candidate)[0] if learned.source is MemorySource.EXTRACTION else "",
+        ),
+        event_time=candidate.event_time,
+        event_end_time=candidate.event_end_time,
+    )
+
+
+def _sources(learned: Learned, candidate: Candidate) -> list[Source]:
+    """The quoted turns, each once; what a caller handed over is no turn."""
+    quoted = [(learned.utterances[quote.utterance], quote.text) for quote in candidate.quotes]
+    by_turn = {
+        said.turn_id: Source(said.turn_id, said.role, said.time, text, learned.origin.snapshot_id)
+        for said, text in reversed(quoted)
+        if said.turn_id
+    }
+    return list(by_turn.values())
+
+
+def weight_of(learned: Learned, candidate: Candidate) -> tuple[Trust, datetime]:
+    """How far the quoted turns are trusted, and when the last of them was said."""
+    quoted = [learned.utterances[quote.utterance] for quote in candidate.quotes]
+    return trust_of([said.role for said in quoted]), max(said.time for said in quoted)
+
+
+def preview_decision(
+    connection: TenantConnection,
+    learned: Learned,
+    rules: GenerationRules,
+    decided: Iterable[tuple[Decision, MemoryDraft]],
+) -> Generation:
+    """What `write_decisions` would answer. What would be new has no id and no revision yet."""
+    shown: list[GeneratedMemory] = []
+    known = 0
+    for decision, draft in decided:
+        done = list(_preview(connection, decision, draft, rules))
+        shown += done
+        known += not done
+    return Generation(shown, learned.dropped + Dropped(known=known))
+
+
+def _preview(
+    connection: TenantConnection, decision: Decision, draft: MemoryDraft, rules: GenerationRules
+) -> Iterator[GeneratedMemory]:
+    target, now = decision.target, datetime.now(UTC)
+    if decision.outcome is Outcome.KNOWN:
+        return
+    if target is None:
+        yield GeneratedMemory(_as_memory(connection, draft, now), RevisionAction.CREATED)
+        return
+    next_revision = target.revision + 1
+    if decision.outcome is Outcome.UPDATED:
+        changes: dict[str, Any] = _changes(target, draft, rules)
+        updated = replace(target, **changes, revision=next_revision, update_time=now)
+        yield GeneratedMemory(updated, RevisionAction.UPDATED, target.revision)
+        return
+    gone = replace(target, revision=next_revision, delete_time=now)
+    yield GeneratedMemory(gone, RevisionAction.DELETED, target.revision)
+    yield GeneratedMemory(_as_memory(connection, draft, now), RevisionAction.CREATED)
+
+
+def _as_memory(connection: TenantConnection, draft: MemoryDraft, now: datetime) -> Memory:
+    output = {"store_id": connection.store_name, "revision": 0, "create_time": now, "update_time": now}
+    missing = {"delete_time": None, "has_embedding": False, "embedding_model": "", "memory_id": ""}
+    return Memory(**{**vars(draft), **output, **missing})

@@ -1,0 +1,91 @@
+"""From a passage of turns to what is learned of it. No transaction is open here: a model may take a minute."""
+
+from collections.abc import Sequence
+
+from ricordo_server.app.consolidation import Checkpoint, consolidate, prepare
+from ricordo_server.app.services import Services
+from ricordo_server.domain.call import Call
+from ricordo_server.domain.candidates import keep_latest, keep_storable, keep_topics
+from ricordo_server.domain.extraction import Extraction, ExtractionRequest
+from ricordo_server.domain.extraction_policy import ExtractionPolicy
+from ricordo_server.domain.generation import (
+    DEFAULT_RULES,
+    Dropped,
+    Generation,
+    Learned,
+    Origin,
+    Passage,
+    memory_scope,
+    utterances_of,
+)
+from ricordo_server.domain.memory import MemoryKind
+from ricordo_server.domain.session import Session, Turn
+from ricordo_server.domain.spans import keep_quoted
+
+
+async def extract(
+    services: Services,
+    call: Call,
+    store_id: str,
+    policy: ExtractionPolicy,
+    passage: Passage,
+    kind: MemoryKind,
+    checkpoint: Checkpoint,
+) -> Generation:
+    """Learns one kind from a passage; the memories and `checkpoint` are committed together, or neither.
+
+    A checkpoint that finds its work done already raises, and nothing is written a second time.
+
+    Raises:
+        StepError: nothing could be extracted, or no proposal be had; its class says when to try again.
+        DomainError: the database refused, or the checkpoint did.
+    """
+    learned = await learn(services, policy, passage, kind)
+    prepared = await prepare(services, call, store_id, policy, learned, DEFAULT_RULES)
+    return await consolidate(services, call, store_id, [prepared], DEFAULT_RULES, checkpoint)
+
+
+def passage_of(
+    session: Session,
+    policy: ExtractionPolicy,
+    turns: Sequence[Turn],
+    context: Sequence[Turn] = (),
+    *,
+    snapshot_id: str = "",
+) -> Passage:
+    """Turns of one session as they are read, in their order; `context` is not extracted again."""
+    zone = policy.zone(session.metadata)
+    origin = Origin(session.scope.session_id or "", snapshot_id)
+    return Passage(
+        memory_scope(session.scope), utterances_of(turns, zone), utterances_of(context, zone), origin
+    )
+
+
+async def learn(services: Services, policy: ExtractionPolicy, passage: Passage, kind: MemoryKind) -> Learned:
+    """The candidates that quote what was said, each within the limits of a memory.
+
+    Raises:
+        StepError: nothing could be extracted.
+    """
+    if not passage.utterances:
+        return Learned(kind, passage.scope, passage.origin, (), ())
+    extractor = services.choose_extractor(policy.endpoint)
+    request = ExtractionRequest(kind, passage.utterances, passage.context, policy.guidance(kind))
+    return _sifted(passage, kind, policy, await extractor.extract(request))
+
+
+def _sifted(passage: Passage, kind: MemoryKind, policy: ExtractionPolicy, found: Extraction) -> Learned:
+    quoted, unquoted = keep_quoted(found.candidates, found.utterances)
+    storable, unstorable = keep_storable(quoted)
+    topical, off_topic = keep_topics(storable, [topic.name for topic in policy.topics])
+    dropped = Dropped(unquoted, found.invalid + unstorable, off_topic, incomplete=found.incomplete)
+    return Learned(
+        kind,
+        passage.scope,
+        passage.origin,
+        keep_latest(topical),
+        found.utterances,
+        found.model,
+        found.prompt_version,
+        dropped=dropped,
+    )

@@ -1,0 +1,54 @@
+"""Writes of memories that requests and consolidation share, inside the transaction of whoever calls."""
+
+from collections.abc import Sequence
+
+from uuid_utils.compat import uuid7
+
+from ricordo_server.app import embeddings
+from ricordo_server.db import attributes as attributes_db
+from ricordo_server.db import embeddings as vectors_db
+from ricordo_server.db import memories as memories_db
+from ricordo_server.db import revisions as revisions_db
+from ricordo_server.db.connection import TenantConnection
+from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.memory import Memory, MemoryDraft, RevisionAction
+from ricordo_server.domain.ports import Vector
+
+
+async def insert_drafts(
+    connection: TenantConnection, drafts: Sequence[tuple[MemoryDraft, Sequence[Vector]]]
+) -> list[Memory | DomainError]:
+    """Rows, vectors and first revisions; KEY_TAKEN or ID_TAKEN in place of what could not be inserted."""
+    named = [(draft.memory_id or str(uuid7()), draft) for draft, _ in drafts]
+    stored = await memories_db.insert_memories(connection, named)
+    embedded = [
+        (memory, vectors) for memory, (_, vectors) in zip(stored, drafts, strict=True) if memory and vectors
+    ]
+    await vectors_db.store_memory_vectors(connection, embedded)
+    await attributes_db.write_attributes(connection, [memory for memory in stored if memory], new=True)
+    await revisions_db.write_revisions(
+        connection, [memory.memory_id for memory in stored if memory], RevisionAction.CREATED
+    )
+    return [
+        embeddings.marked(memory, connection.embedding_model, vectors)
+        if memory
+        else await _why_taken(connection, draft)
+        for memory, (draft, vectors) in zip(stored, drafts, strict=True)
+    ]
+
+
+async def _why_taken(connection: TenantConnection, draft: MemoryDraft) -> DomainError:
+    if draft.memory_id and await memories_db.memory_exists(connection, draft.memory_id):
+        message = f"the id {draft.memory_id!r} is in use in this store: choose another, or none"
+        return DomainError(Reason.ID_TAKEN, message, "memory.memory_id")
+    message = f"a live memory of this kind and scope has the key {draft.key!r}: use PutMemory to replace it"
+    return DomainError(Reason.KEY_TAKEN, message, "memory.key")
+
+
+async def mark_deleted(connection: TenantConnection, memory_id: str, expected: int | None) -> Memory | None:
+    """Leaves a live memory out of every read; None when it is absent, at another revision, or not to be written."""
+    deleted = await memories_db.delete_memory(connection, memory_id, expected)
+    if deleted is not None:
+        await revisions_db.write_revisions(connection, [memory_id], RevisionAction.DELETED)
+        await vectors_db.drop_memory_vectors(connection, memory_id)
+    return deleted

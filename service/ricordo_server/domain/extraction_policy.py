@@ -1,0 +1,37 @@
+"""How a project has memories learned from turns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+
+from ricordo_server.domain.event_times import zone_named
+from ricordo_server.domain.extraction import EXTRACTED_KINDS, Example, Guidance, Topic
+from ricordo_server.domain.memory import MemoryKind
+from ricordo_server.domain.metadata import Metadata
+
+# The key of a session's metadata that names its user's zone.
+ZONE_KEY = "time_zone"
+
+
+@dataclass(frozen=True)
+class ExtractionPolicy:
+    """`endpoint` is a name from the server's configuration, `model` one of that endpoint; empty: their defaults.
+
+    `prompts` take the place of a kind's own text. With topics, only what is about one of them is learned.
+    """
+
+    kinds: Sequence[MemoryKind] = EXTRACTED_KINDS
+    endpoint: str = ""
+    model: str = ""
+    prompts: Mapping[MemoryKind, str] = field(default_factory=dict)
+    topics: Sequence[Topic] = ()
+    examples: Sequence[Example] = ()
+    time_zone: str = "UTC"
+
+    def guidance(self, kind: MemoryKind) -> Guidance:
+        return Guidance(self.model, self.prompts.get(kind, ""), self.topics, self.examples)
+
+    def zone(self, session_metadata: Metadata) -> tzinfo:
+        """The zone of a session's user, else the project's."""
+        named = session_metadata.get(ZONE_KEY)
+        return (zone_named(named) if isinstance(named, str) else None) or zone_named(self.time_zone) or UTC

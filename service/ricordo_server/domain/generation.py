@@ -1,0 +1,160 @@
+"""Memories made of turns or of given facts: what goes in, and what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, tzinfo
+
+from ricordo_server.domain.consolidation import MergeStrategy
+from ricordo_server.domain.extraction import Candidate, Utterance
+from ricordo_server.domain.memory import Memory, MemoryKind, MemorySource, RevisionAction
+from ricordo_server.domain.metadata import Metadata
+from ricordo_server.domain.recalled import without_recalled
+from ricordo_server.domain.scope import Scope
+from ricordo_server.domain.session import Turn
+
+
+@dataclass(frozen=True)
+class SessionRange:
+    """Turns of one session; what is None does not restrict. `end_time` is the first moment that is out."""
+
+    scope: Scope
+    from_seq: int | None = None
+    to_seq: int | None = None
+    start_time: datetime | None = None
+    end_time: datetime | None = None
+
+
+@dataclass(frozen=True)
+class InlineTurns:
+    """Turns that are not recorded, in order; their times in the user's zone, None of the project's."""
+
+    turns: Sequence[Utterance]
+    zone: tzinfo | None = None
+
+
+@dataclass(frozen=True)
+class DirectFact:
+    content: str
+    topics: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class DirectFacts:
+    facts: Sequence[DirectFact]
+
+
+@dataclass(frozen=True)
+class GenerationOrder:
+    """What to make memories of, and whose. `scope` is None where the session's own is meant."""
+
+    source: SessionRange | InlineTurns | DirectFacts
+    scope: Scope | None
+    kinds: Sequence[MemoryKind] = (MemoryKind.SEMANTIC,)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where utterances come from; empty for what a caller hands over."""
+
+    session_id: str = ""
+    snapshot_id: str = ""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A run of turns to learn from, and whose the memories will be: PRIVATE, and of no session."""
+
+    scope: Scope
+    utterances: Sequence[Utterance]
+    context: Sequence[Utterance] = ()
+    origin: Origin = Origin()
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Candidates that are no memories, by reason. `incomplete`: a turn had more to say than the output holds."""
+
+    unquoted: int = 0
+    invalid: int = 0
+    off_topic: int = 0
+    known: int = 0
+    incomplete: bool = False
+
+    def __add__(self, other: "Dropped") -> "Dropped":
+        return Dropped(
+            self.unquoted + other.unquoted,
+            self.invalid + other.invalid,
+            self.off_topic + other.off_topic,
+            self.known + other.known,
+            self.incomplete or other.incomplete,
+        )
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned of one kind. Quotes count in `utterances`; `source` says who states it."""
+
+    kind: MemoryKind
+    scope: Scope
+    origin: Origin
+    candidates: Sequence[Candidate]
+    utterances: Sequence[Utterance]
+    model: str = ""
+    prompt_version: str = ""
+    source: MemorySource = MemorySource.EXTRACTION
+    dropped: Dropped = Dropped()
+
+
+@dataclass(frozen=True)
+class GenerationRules:
+    """How what was learned meets the memories there are."""
+
+    consolidate: bool = True
+    metadata: Metadata = field(default_factory=dict)
+    merge: MergeStrategy = MergeStrategy.OVERWRITE
+    allowed_topics: Sequence[str] = ()
+
+
+DEFAULT_RULES = GenerationRules()
+
+
+@dataclass(frozen=True)
+class GeneratedMemory:
+    """`previous_revision` is the one to roll back to; None of a memory that is new."""
+
+    memory: Memory
+    action: RevisionAction
+    previous_revision: int | None = None
+
+
+@dataclass(frozen=True)
+class Generation:
+    memories: Sequence[GeneratedMemory] = ()
+    dropped: Dropped = Dropped()
+
+    def __add__(self, other: "Generation") -> "Generation":
+        return Generation([*self.memories, *other.memories], self.dropped + other.dropped)
+
+
+def utterances_of(turns: Sequence[Turn], zone: tzinfo) -> list[Utterance]:
+    """What the turns say themselves; those that say nothing are left out."""
+    said = [Utterance(turn.turn_id, turn.role, turn.content, turn.event_time) for turn in turns]
+    return heard(said, zone)
+
+
+def heard(said: Sequence[Utterance], zone: tzinfo) -> list[Utterance]:
+    """Without what this service had recalled, in the user's zone; nothing of those that say nothing else."""
+    whole = [replace(each, text=without_recalled(each.text), time=_local(each.time, zone)) for each in said]
+    return [each for each in whole if each.text.strip()]
+
+
+def _local(time: datetime, zone: tzinfo) -> datetime:
+    try:
+        return time.astimezone(zone)
+    except OverflowError:  # at the ends of the calendar
+        return time
+
+
+def memory_scope(scope: Scope) -> Scope:
+    """Of what a session teaches: its user's and its labels', for every later session."""
+    return Scope(scope.user_id, None, scope.labels)

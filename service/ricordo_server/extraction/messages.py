@@ -1,0 +1,80 @@
+"""The messages a model gets. What was said is data inside them: JSON, so that nothing in it can end the frame."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from ricordo_server.domain.extraction import Compared, ExtractionRequest, Guidance, Utterance
+from ricordo_server.domain.memory import CUSTOM_TOPIC, MANAGED_TOPIC
+from ricordo_server.extraction.prompts import load_prompt
+
+Message = dict[str, str]
+
+
+def topic_names(guidance: Guidance) -> Mapping[str, str]:
+    """The topics of the project by the names that the model sees."""
+    return {
+        topic.name.removeprefix(MANAGED_TOPIC).removeprefix(CUSTOM_TOPIC): topic.name
+        for topic in guidance.topics
+    }
+
+
+def extraction_messages(request: ExtractionRequest, schema: Mapping[str, object]) -> list[Message]:
+    guidance = request.guidance
+    parts = [
+        load_prompt("frame"),
+        guidance.prompt or load_prompt(request.kind.lower()),
+        *_topics(guidance),
+        *_examples(guidance),
+        f"Answer with one JSON object of this schema and nothing else:\n{json.dumps(schema)}",
+    ]
+    return [
+        {"role": "system", "content": "\n\n".join(parts)},
+        {"role": "user", "content": _conversation(request)},
+    ]
+
+
+def _topics(guidance: Guidance) -> Iterator[str]:
+    """With topics, what fits none of them is not wanted."""
+    if guidance.topics:
+        lines = [
+            f"- {name}: {topic.description}" if topic.description else f"- {name}"
+            for name, topic in zip(topic_names(guidance), guidance.topics, strict=True)
+        ]
+        yield "Topics. Write down only what fits at least one of them.\n" + "\n".join(lines)
+
+
+def _examples(guidance: Guidance) -> Iterator[str]:
+    for example in guidance.examples:
+        learned = json.dumps(list(example.learned), ensure_ascii=False)
+        said = _quoted(example.conversation)
+        yield f"Example. Of this conversation:\n{said}\nthe contents to write down are: {learned}"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in text.splitlines())
+
+
+def _conversation(request: ExtractionRequest) -> str:
+    context = [_turn("context", utterance) for utterance in request.context]
+    turns = [_turn(number, utterance) for number, utterance in enumerate(request.utterances, 1)]
+    return "\n".join(["BEGIN CONVERSATION", *context, *turns, "END CONVERSATION"])
+
+
+def _turn(number: int | str, utterance: Utterance) -> str:
+    """One line, whatever the text holds."""
+    time = utterance.time.isoformat(timespec="minutes")
+    fields = {"turn": number, "role": utterance.role, "time": time, "text": utterance.text}
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def consolidation_messages(compared: Sequence[Compared], schema: Mapping[str, object]) -> list[Message]:
+    prompt = load_prompt("consolidate")
+    asked = f"{prompt}\n\nAnswer with one JSON object of this schema and nothing else:\n{json.dumps(schema)}"
+    lines = [_compared(number, each) for number, each in enumerate(compared, 1)]
+    return [{"role": "system", "content": asked}, {"role": "user", "content": "\n".join(lines)}]
+
+
+def _compared(number: int, each: Compared) -> str:
+    known = [{"known": place, "content": memory.content} for place, memory in enumerate(each.known, 1)]
+    fields = {"candidate": number, "content": each.candidate.content, "known_facts": known}
+    return json.dumps(fields, ensure_ascii=False)

@@ -1,0 +1,194 @@
+"""Extraction by a language model behind any OpenAI-compatible chat completion API, with the official SDK."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from openai import AsyncOpenAI, OpenAIError
+from openai.types.chat import ChatCompletion
+from pydantic import BaseModel
+
+from ricordo_server.domain.extraction import (
+    ADD,
+    Candidate,
+    Compared,
+    Extraction,
+    ExtractionRequest,
+    Guidance,
+    Proposal,
+    Quote,
+    Utterance,
+)
+from ricordo_server.domain.failure import FailureClass, StepError
+from ricordo_server.domain.ports import TokenCounter
+from ricordo_server.extraction.failures import translate
+from ricordo_server.extraction.messages import (
+    Message,
+    consolidation_messages,
+    extraction_messages,
+    topic_names,
+)
+from ricordo_server.extraction.prompts import version_of
+from ricordo_server.extraction.replies import (
+    ITEM_OF_KIND,
+    M,
+    NoItemsError,
+    Parsed,
+    Verdict,
+    candidate_of,
+    read_reply,
+    schema_of,
+)
+from ricordo_server.extraction.settings import Endpoint
+from ricordo_server.extraction.windows import Window, split_windows
+
+# A window whose reply is cut is read again in halves. A model that never comes to an end is not asked for ever.
+MAX_REPLIES_PER_WINDOW = 15
+
+
+@dataclass(frozen=True)
+class _Reply:
+    text: str
+    cut: bool
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one reply held; quotes count in the request's utterances."""
+
+    candidates: Sequence[Candidate]
+    invalid: int
+    cut: bool
+
+
+class OpenAIExtractor:
+    """One endpoint. Requests are not retried here: whoever runs the extraction waits as the failure's class says."""
+
+    def __init__(self, endpoint: Endpoint, counter: TokenCounter) -> None:
+        self._endpoint = endpoint
+        self._counter = counter
+        # The SDK refuses an empty key, but servers of one's own often want none.
+        self._client = AsyncOpenAI(
+            base_url=endpoint.base_url or None,
+            api_key=endpoint.api_key or "none",
+            timeout=endpoint.timeout,
+            max_retries=0,
+        )
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+    async def extract(self, request: ExtractionRequest) -> Extraction:
+        pieces: list[Utterance] = []
+        found: list[Candidate] = []
+        invalid, incomplete = 0, False
+        for window in split_windows(request.utterances, self._counter.count, self._endpoint.input_tokens):
+            part = await self._read_window(replace(request, utterances=window))
+            found += [_moved(candidate, len(pieces)) for candidate in part.candidates]
+            pieces += window
+            invalid, incomplete = invalid + part.invalid, incomplete or part.cut
+        version = version_of(request.kind, overridden=bool(request.guidance.prompt))
+        model = request.guidance.model or self._endpoint.model
+        return Extraction(found, pieces, model, version, invalid, incomplete)
+
+    async def _read_window(self, request: ExtractionRequest) -> _Part:
+        """A window whose reply is cut is read again in halves, so that each turn has room to be answered for."""
+        found: list[Candidate] = []
+        invalid, incomplete = 0, False
+        todo: list[tuple[int, Window]] = [(0, list(request.utterances))]
+        for _ in range(MAX_REPLIES_PER_WINDOW):
+            if not todo:
+                return _Part(found, invalid, incomplete)
+            start, window = todo.pop()
+            part = await self._read(replace(request, utterances=window))
+            if part.cut and len(window) > 1:
+                middle = len(window) // 2
+                todo += [(start + middle, window[middle:]), (start, window[:middle])]
+                continue
+            found += [_moved(candidate, start) for candidate in part.candidates]
+            invalid, incomplete = invalid + part.invalid, incomplete or part.cut
+        return _Part(found, invalid, incomplete or bool(todo))
+
+    async def _read(self, request: ExtractionRequest) -> _Part:
+        item = ITEM_OF_KIND[request.kind]
+        parsed = await self._ask(extraction_messages(request, schema_of(item)), item, request.guidance)
+        topics = topic_names(request.guidance)
+        candidates = [candidate_of(request.kind, each, request.utterances, topics) for each in parsed.items]
+        return _Part(candidates, len(parsed.faults), parsed.cut)
+
+    async def propose(self, compared: Sequence[Compared], guidance: Guidance) -> list[Proposal]:
+        """One request for all; what the reply leaves out, or says of what was not asked, is an ADD."""
+        if not compared:
+            return []
+        parsed = await self._ask(consolidation_messages(compared, schema_of(Verdict)), Verdict, guidance)
+        proposals = [ADD] * len(compared)
+        for verdict in parsed.items:
+            number = verdict.candidate - 1
+            if 0 <= number < len(compared):
+                proposals[number] = _proposal(verdict, compared[number])
+        return proposals
+
+    async def _ask(self, messages: Sequence[Message], item: type[M], guidance: Guidance) -> Parsed[M]:
+        """The items of one reply. One that holds none that is valid is told so, and asked for once more."""
+        reply = await self._complete(messages, item, guidance)
+        try:
+            return read_reply(reply.text, item, cut=reply.cut)
+        except NoItemsError as fault:
+            told = [
+                {"role": "assistant", "content": reply.text or "(nothing)"},
+                {"role": "user", "content": str(fault)},
+            ]
+        reply = await self._complete([*messages, *told], item, guidance)
+        try:
+            return read_reply(reply.text, item, cut=reply.cut)
+        except NoItemsError as fault:
+            raise StepError(FailureClass.CONTENT, f"the model's reply is unusable: {fault}") from fault
+
+    async def _complete(
+        self, messages: Sequence[Message], item: type[BaseModel], guidance: Guidance
+    ) -> _Reply:
+        try:
+            completion = await self._client.chat.completions.create(
+                model=guidance.model or self._endpoint.model,
+                messages=list(messages),  # type: ignore[arg-type] # plain dicts are what the SDK sends
+                **self._options(item),
+            )
+        except OpenAIError as error:
+            raise translate(error) from error
+        except ValueError as error:  # the SDK lets a body through that ends in the middle
+            raise StepError(FailureClass.TRANSIENT, "the endpoint's reply is no JSON") from error
+        return _reply_of(completion)
+
+    def _options(self, item: type[BaseModel]) -> dict[str, Any]:
+        """OpenAI's own models want the newer name of the bound, most other servers know the older one alone."""
+        bound = "max_tokens" if self._endpoint.base_url else "max_completion_tokens"
+        options: dict[str, Any] = {bound: self._endpoint.output_tokens}
+        if self._endpoint.temperature is not None:
+            options["temperature"] = self._endpoint.temperature
+        if self._endpoint.json_schema:
+            schema = {"name": "reply", "schema": schema_of(item), "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return options
+
+
+def _reply_of(completion: ChatCompletion) -> _Reply:
+    """The SDK does not validate what it parses: this does."""
+    try:
+        choice = completion.choices[0]
+        text, reason, refusal = choice.message.content, choice.finish_reason, choice.message.refusal
+    except (AttributeError, IndexError, TypeError):
+        return _Reply("", cut=False)
+    if reason == "content_filter" or refusal:
+        raise StepError(FailureClass.CONTENT, "the model or its provider refuses this conversation")
+    return _Reply(text if isinstance(text, str) else "", cut=reason == "length")
+
+
+def _moved(candidate: Candidate, by: int) -> Candidate:
+    """From places in a part to places in the whole."""
+    return replace(candidate, quotes=[Quote(quote.utterance + by, quote.text) for quote in candidate.quotes])
+
+
+def _proposal(verdict: Verdict, compared: Compared) -> Proposal:
+    place = (verdict.known or 0) - 1
+    known = compared.known[place] if 0 <= place < len(compared.known) else None
+    return Proposal(verdict.action, known) if known else ADD

@@ -1,0 +1,29 @@
+"""Prompts are files. A changed one is a new file: what was learned says by which version."""
+
+from functools import cache
+from importlib import resources
+
+from ricordo_server.domain.memory import MemoryKind
+
+# Of each text the version in use; the older files stay, so that a provenance can be looked up.
+VERSIONS = {
+    "frame": 1,
+    "consolidate": 1,
+    **dict.fromkeys(("semantic", "episodic", "procedural", "taxonomic"), 1),
+}
+
+
+@cache
+def load_prompt(name: str) -> str:
+    return (
+        resources.files(__package__)
+        .joinpath(f"{name}-{VERSIONS[name]}.md")
+        .read_text(encoding="utf-8")
+        .strip()
+    )
+
+
+def version_of(kind: MemoryKind, *, overridden: bool) -> str:
+    """Such as "semantic-1 frame-1"; a project's own text is "custom"."""
+    name = kind.lower()
+    return f"{'custom' if overridden else f'{name}-{VERSIONS[name]}'} frame-{VERSIONS['frame']}"

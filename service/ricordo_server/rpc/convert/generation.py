@@ -1,0 +1,165 @@
+"""Requests to make memories, and what came of them."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+
+from ricordo.v1 import extraction_service_pb2, memory_pb2
+from ricordo_server.domain.consolidation import MergeStrategy
+from ricordo_server.domain.errors import invalid_field
+from ricordo_server.domain.event_times import zone_named
+from ricordo_server.domain.extraction import EXTRACTED_KINDS, Utterance
+from ricordo_server.domain.generation import (
+    DirectFact,
+    DirectFacts,
+    GeneratedMemory,
+    Generation,
+    GenerationOrder,
+    GenerationRules,
+    InlineTurns,
+    SessionRange,
+)
+from ricordo_server.domain.limits import MAX_CONTENT_BYTES, MAX_ROLE_BYTES
+from ricordo_server.domain.memory import MemoryKind
+from ricordo_server.domain.scope import Scope
+from ricordo_server.rpc.checks import check_batch, check_text
+from ricordo_server.rpc.convert.enums import decode_enum
+from ricordo_server.rpc.convert.memories import decode_kinds, decode_topics, encode_memory
+from ricordo_server.rpc.convert.metadata import decode_metadata_map
+from ricordo_server.rpc.convert.scope import decode_scope, required_scope
+from ricordo_server.rpc.convert.sessions import decode_session_scope
+from ricordo_server.rpc.convert.times import decode_time
+from ricordo_server.rpc.pages import omit_excess
+
+pb = extraction_service_pb2
+
+
+def decode_order(request: pb.GenerateMemoriesRequest) -> GenerationOrder:
+    kinds = decode_extracted_kinds(request.kinds)
+    scope = _decode_owner(request)
+    match request.WhichOneof("source"):
+        case "session":
+            return GenerationOrder(_decode_range(request.session), scope, kinds)
+        case "turns":
+            return GenerationOrder(_decode_turns(request.turns), scope, kinds)
+        case "facts":
+            return GenerationOrder(_decode_facts(request.facts), scope)
+        case _:
+            raise invalid_field("source", "say what to make memories of: session, turns or facts")
+
+
+def decode_extracted_kinds(numbers: Sequence[int]) -> list[MemoryKind]:
+    kinds = decode_kinds(numbers) or [MemoryKind.SEMANTIC]
+    for number, kind in enumerate(kinds):
+        if kind not in EXTRACTED_KINDS:
+            accepted = ", ".join(EXTRACTED_KINDS)
+            raise invalid_field(f"kinds[{number}]", f"{kind} is not extracted: give some of {accepted}")
+    return list(dict.fromkeys(kinds))
+
+
+def _decode_owner(request: pb.GenerateMemoriesRequest) -> Scope | None:
+    """What is learned is of no session."""
+    scope = decode_scope(request.scope)
+    if scope.session_id is not None:
+        message = (
+            "what is learned is for every session: leave session_id out, or say which turns in `session`"
+        )
+        raise invalid_field("scope.session_id", message)
+    if scope.pair_count == 0 and request.WhichOneof("source") == "session":
+        return None
+    return required_scope(scope, "scope")
+
+
+def _decode_range(message: pb.SessionRange) -> SessionRange:
+    for name in ("from_turn_seq", "to_turn_seq"):
+        if getattr(message, name) < 0:
+            raise invalid_field(f"session.{name}", "turns are numbered from 1; 0 is the first, or the last")
+    return SessionRange(
+        decode_session_scope(message.scope, "session.scope"),
+        message.from_turn_seq or None,
+        message.to_turn_seq or None,
+        _decode_bound(message, "start_time"),
+        _decode_bound(message, "end_time"),
+    )
+
+
+def _decode_bound(message: pb.SessionRange, name: str) -> datetime | None:
+    return decode_time(getattr(message, name), f"session.{name}") if message.HasField(name) else None  # type: ignore[arg-type]
+
+
+def _decode_turns(message: pb.InlineTurns) -> InlineTurns:
+    check_batch("turns.turns", len(message.turns))
+    now = datetime.now(UTC)
+    turns = [_decode_turn(turn, f"turns.turns[{number}]", now) for number, turn in enumerate(message.turns)]
+    return InlineTurns(turns, decode_zone(message.time_zone, "turns.time_zone"))
+
+
+def _decode_turn(message: pb.InlineTurn, field: str, now: datetime) -> Utterance:
+    given = message.HasField("event_time")
+    return Utterance(
+        "",
+        check_text(f"{field}.role", message.role, limit=MAX_ROLE_BYTES, required=True),
+        check_text(f"{field}.content", message.content, limit=MAX_CONTENT_BYTES, required=True),
+        decode_time(message.event_time, f"{field}.event_time") if given else now,
+    )
+
+
+def decode_zone(name: str, field: str) -> tzinfo | None:
+    """None when not given."""
+    zone = zone_named(check_text(field, name)) if name else None
+    if name and zone is None:
+        raise invalid_field(field, f'{field} is no IANA zone: give one such as "Europe/Rome"')
+    return zone
+
+
+def _decode_facts(message: pb.DirectFacts) -> DirectFacts:
+    check_batch("facts.facts", len(message.facts))
+    return DirectFacts(
+        [
+            DirectFact(
+                check_text(
+                    f"facts.facts[{number}].content", fact.content, limit=MAX_CONTENT_BYTES, required=True
+                ),
+                decode_topics(fact.topics, f"facts.facts[{number}].topics"),
+            )
+            for number, fact in enumerate(message.facts)
+        ]
+    )
+
+
+def decode_rules(request: pb.GenerateMemoriesRequest) -> GenerationRules:
+    strategy = decode_enum(
+        request.metadata_merge_strategy,
+        pb.MetadataMergeStrategy.DESCRIPTOR,
+        MergeStrategy,
+        "metadata_merge_strategy",
+    )
+    return GenerationRules(
+        consolidate=not request.disable_consolidation,
+        metadata=decode_metadata_map(request.metadata, "metadata"),
+        merge=strategy or MergeStrategy.OVERWRITE,
+        allowed_topics=decode_topics(request.allowed_topics, "allowed_topics"),
+    )
+
+
+def encode_generation(generation: Generation) -> pb.GenerateMemoriesResponse:
+    dropped = generation.dropped
+    answer = pb.GenerateMemoriesResponse(
+        memories=[_encode_generated(each) for each in generation.memories],
+        report=pb.GenerationReport(
+            known_count=dropped.known,
+            unquoted_count=dropped.unquoted,
+            invalid_count=dropped.invalid,
+            off_topic_count=dropped.off_topic,
+            incomplete=dropped.incomplete,
+        ),
+    )
+    omit_excess(answer, answer.memories)
+    return answer
+
+
+def _encode_generated(generated: GeneratedMemory) -> pb.GeneratedMemory:
+    return pb.GeneratedMemory(
+        memory=encode_memory(generated.memory),
+        action=memory_pb2.RevisionAction.Value(f"REVISION_ACTION_{generated.action}"),
+        previous_revision=generated.previous_revision or 0,
+    )
