@@ -4,13 +4,13 @@ import ipaddress
 import json
 import math
 import os
-import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
 
+from ricordo._deprecations import warn_deprecated
 from ricordo.errors import MemoryClientError
 from ricordo.identity import first_given
 
@@ -209,7 +209,7 @@ def credential(token: str | None, api_key: str | None) -> str | None:
         raise MemoryClientError(
             "token and api_key (RICORDO_TOKEN, RICORDO_API_KEY) are both given: keep the token"
         )
-    warnings.warn("api_key is deprecated: write token, or RICORDO_TOKEN", DeprecationWarning, stacklevel=4)
+    warn_deprecated("api_key is deprecated: write token, or RICORDO_TOKEN")
     return older
 
 

@@ -1,13 +1,13 @@
 """The facade's arguments, checked and turned into those of the client."""
 
 import json
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ricordo._convert import enums
 from ricordo._convert.readings import Reading
+from ricordo._deprecations import warn_deprecated
 from ricordo.errors import MemoryClientError
 from ricordo.filters import MEMORY_FIELDS, Filter, FilterInput, all_of, field, parse
 from ricordo.identity import first_given
@@ -123,7 +123,7 @@ def style_of(format_style: ContextFormat | str | None) -> ContextFormat | None:
 def session_of(session_id: str | None, thread_id: str | None) -> str | None:
     """The session of a call; `thread_id` is its older name."""
     if thread_id is not None:
-        warnings.warn("thread_id is deprecated: write session_id", DeprecationWarning, stacklevel=3)
+        warn_deprecated("thread_id is deprecated: write session_id")
     return first_given(session_id, thread_id)
 
 

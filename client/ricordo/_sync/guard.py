@@ -24,5 +24,7 @@ class ProjectGuard:
         who = self._client.identity.who_am_i()
         if who.project_id != wanted:
             message = f"the credential belongs to project {who.project_id or '(none)'}, not to {wanted}"
-            raise MemoryAuthError(Failure(code="PERMISSION_DENIED", message=message))
+            raise MemoryAuthError(
+                Failure(code="PERMISSION_DENIED", message=message, reason="PERMISSION_DENIED")
+            )
         self._unchecked = ""

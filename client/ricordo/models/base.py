@@ -1,12 +1,13 @@
 """What every model shares, and the words users pick from."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
+
+from ricordo._deprecations import warn_deprecated
 
 MetadataValue = (
     None | str | int | float | bool | datetime | Sequence["MetadataValue"] | Mapping[str, "MetadataValue"]
@@ -61,7 +62,7 @@ class Visibility(Word):
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
         if value == "shared":
-            warnings.warn("visibility 'shared' is deprecated: write 'org'", DeprecationWarning, stacklevel=2)
+            warn_deprecated("visibility 'shared' is deprecated: write 'org'")
             return cls("org")
         return super()._missing_(value)
 

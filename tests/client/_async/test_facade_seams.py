@@ -1,14 +1,15 @@
 """How the facade is connected: constructor and environment, the project's guard, other clients than ours."""
 
+import warnings
 from typing import Any
 
 import grpc
 import pytest
 
-from ricordo import AsyncClient, AsyncMemory, AsyncMemoryClient, MemoryRequestContext, errors
+from ricordo import AsyncClient, AsyncMemory, AsyncMemoryClient, MemoryRequestContext, SourceSpec, errors
 from ricordo.models import Scope, SearchReport, SearchResult, WhoAmI
 from ricordo.v1.memory_service_pb2 import SearchMemoriesResponse
-from tests.fixtures.client_samples import wire_report, wire_who_am_i
+from tests.fixtures.client_samples import wire_context, wire_report, wire_who_am_i
 from tests.fixtures.fake_service import FakeService, Refusal
 
 NOTHING = SearchMemoriesResponse(report=wire_report())
@@ -59,8 +60,9 @@ def test_every_operation_is_here() -> None:
 async def test_every_operation_checks_the_project_first(fake: FakeService, operation: str) -> None:
     fake.answer("WhoAmI", wire_who_am_i())
     memory = AsyncMemory(fake.target, project_id="another").bind(BO)
-    with pytest.raises(errors.MemoryAuthError, match="not to another"):
+    with pytest.raises(errors.MemoryAuthError, match="not to another") as refused:
         await getattr(memory, operation)(**OPERATIONS[operation])
+    assert refused.value.reason == "PERMISSION_DENIED"
     assert fake.methods() == ["WhoAmI"]
     await memory.close()
 
@@ -117,6 +119,19 @@ async def test_api_key_is_an_older_name_of_the_token(
     await memory.search_semantic("x")
     assert fake.calls[0].metadata["authorization"] == "Bearer old"
     await memory.close()
+
+
+async def test_older_names_are_told_at_the_line_that_uses_them(fake: FakeService) -> None:
+    """Elsewhere Python hides the warning."""
+    fake.answer("SearchMemories", NOTHING)
+    fake.answer("BuildContext", wire_context(), wire_context())
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        async with AsyncMemory(fake.target, api_key="old") as memory:
+            await memory.search_semantic("x", visibility="shared")
+            await memory.build_context("x", thread_id="s1")
+            await memory.build_context_from_sources("x", [SourceSpec(source="stm")], thread_id="s1")
+    assert [warning.filename for warning in told] == [__file__] * 4
 
 
 @pytest.mark.parametrize(
