@@ -42,7 +42,8 @@ GROUPS = {
     "project": "get update",
     "identity": "create_service_account delete_service_account disable_service_account enable_service_account "
     "issue_token list_service_accounts rotate_secret signing_keys update_service_account who_am_i",
-    "admin": "create_organization create_project get_queue_status list_projects",
+    "admin": "create_organization create_project get_project_limits get_queue_status list_projects "
+    "update_project_limits",
 }
 FACADE = {
     "bind": "ctx",

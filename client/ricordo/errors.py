@@ -157,6 +157,14 @@ class TooManyRequestsError(MemoryAPIError):
     retryable = True
 
 
+class RateLimitError(TooManyRequestsError):
+    """The project is at a limit of requests or tokens, `metadata["limit_name"]`: wait for `retry_delay`."""
+
+
+class QuotaExceededError(MemoryBadRequestError):
+    """The project would hold more than it may, by `metadata["limit_name"]`: purge, or ask the operator for more."""
+
+
 class WriteConflictError(MemoryAPIError):
     """Concurrent writers collided more often than the server retries."""
 

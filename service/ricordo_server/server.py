@@ -31,6 +31,7 @@ from ricordo.v1 import (
 )
 from ricordo_server.app.access_tokens import AccessTokens, TokenNames
 from ricordo_server.app.key_ring import KeyRing
+from ricordo_server.app.limiter import Limiter
 from ricordo_server.app.services import Services
 from ricordo_server.app.standing import Standing
 from ricordo_server.config import Settings
@@ -56,6 +57,7 @@ from ricordo_server.rpc.interceptors import (
     ErrorMapping,
     InProject,
     Tracing,
+    WithinLimits,
 )
 from ricordo_server.rpc.memory_service import MemoryService
 from ricordo_server.rpc.project_service import ProjectService
@@ -113,6 +115,8 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
         operator_pool = (
             await _pool(stack, settings.operator_url, 2, settings) if settings.operator_url else None
         )
+        limiter = Limiter(pool, processes=settings.processes, max_concurrent=settings.max_concurrent_calls)
+        stack.push_async_callback(limiter.aclose)
         if (reranker := load_reranker(settings.rerank)) is not None:
             stack.push_async_callback(reranker.aclose)
         counter = GptTokenCounter()
@@ -129,6 +133,7 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
             counter,
             settings.embed_timeout,
             extractors.choose,
+            limiter,
             access_tokens,
             hashing,
             reranker,
@@ -174,6 +179,7 @@ async def serving(
             Deadline(settings.max_call_seconds),
             Authentication(authenticator(settings.development_project, services.access_tokens.authenticate)),
             InProject(),
+            WithinLimits(services.limiter),
         ],
         options=[
             ("grpc.so_reuseport", int(reuse_port)),

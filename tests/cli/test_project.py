@@ -5,7 +5,8 @@ import pytest
 
 from ricordo import Client
 from ricordo.models import ContextDefaults, MetadataPolicy, NewMemory, ProjectChanges, Scope
-from tests.cli.conftest import Invoke
+from tests.cli.conftest import Invoke, Stack
+from tests.cli.programs import run
 
 pytestmark = pytest.mark.xdist_group("up")
 
@@ -140,3 +141,20 @@ def test_types_are_edited_and_removed_by_force_when_they_have_memories(
     assert (status, "CUSTOM_TYPE_NOT_EMPTY" in told) == (1, True)
     ok(ricordo, "custom-type", "remove", "ticket", "--force")
     assert client.project.get().settings.custom_types == ()
+
+
+def test_an_operator_sets_and_shows_limits(stack: Stack, client: Client) -> None:
+    project_id = client.project.get().project_id
+    environment = {"RICORDO_TARGET": stack.target, "RICORDO_TOKEN": "development:operator"}
+    client.memories.create(NewMemory(content="Ann likes tea"))
+    changed = run(
+        "limits", project_id, "--stored-memories", "7", "--requests-per-second", "none", **environment
+    )
+    assert changed.exit_code == 0, changed.stderr
+    assert "stored_memories: 7, used 1" in changed.stdout
+    assert "requests_per_second: none" in changed.stdout
+    shown = json.loads(run("limits", project_id, "--json", **environment).stdout)
+    assert shown["limits"]["stored_memories"] == 7
+    assert shown["usage"]["stored_memories"] == 1
+    misused = run("limits", project_id, "--stored-bytes", "many", **environment)
+    assert (misused.exit_code, "--stored-bytes 'many' is no number" in misused.stderr) == (2, True)

@@ -138,12 +138,26 @@ def _secrets(tenants: Tenants, project_id: UUID) -> list[Item]:
     return [Item("service_account_secret", {"project_id": project_id, **secret}, _users(None), _users(None))]
 
 
+def _usage(tenants: Tenants, project_id: UUID) -> list[Item]:
+    """Anyone who writes in a project adds to its numbers."""
+    return [
+        Item(
+            "usage",
+            {"project_id": project_id, "usage_id": UUID(int=number), "stored_memories": number},
+            _users(EVERYONE),
+            _users(),
+        )
+        for number in (1, 2)
+    ]
+
+
 PROJECT_ITEMS = {
     "project": _projects,
     "store": _stores,
     "idempotency": _request_ids,
     "service_account": _accounts,
     "service_account_secret": _secrets,
+    "usage": _usage,
 }
 
 # memory_id: owner, visibility, words

@@ -318,6 +318,15 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         admin_service_pb2.GetQueueStatusRequest(),
         admin_service_pb2.GetQueueStatusRequest(project_id=str(uuid4())),
     ],
+    # The test's places have the same id for their project and its organization.
+    "AdminService.GetProjectLimits": lambda names: [
+        admin_service_pb2.GetProjectLimitsRequest(project_id=names.organization_id)
+    ],
+    "AdminService.UpdateProjectLimits": lambda names: [
+        admin_service_pb2.UpdateProjectLimitsRequest(
+            project_id=names.organization_id, update_mask=FieldMask(paths=["stored_memories"])
+        )
+    ],
 }
 
 # Their answers hold nothing that a project does.

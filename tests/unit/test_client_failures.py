@@ -24,6 +24,8 @@ MORE_THAN_THEIR_CODE = {
     "INVALID_FILTER": errors.InvalidFilterError,
     "ORGANIZATION_NOT_FOUND": errors.MemoryNotProvisionedError,
     "PROJECT_NOT_FOUND": errors.MemoryNotProvisionedError,
+    "QUOTA_EXCEEDED": errors.QuotaExceededError,
+    "RATE_LIMIT_EXCEEDED": errors.RateLimitError,
     "REQUEST_ID_REUSED": errors.RequestIdReusedError,
     "REVISION_MISMATCH": errors.RevisionMismatchError,
     "STORE_NOT_EMPTY": errors.StoreNotEmptyError,

@@ -19,6 +19,8 @@ BY_REASON: dict[str, type[MemoryAPIError]] = {
     "INVALID_FILTER": errors.InvalidFilterError,
     "ORGANIZATION_NOT_FOUND": errors.MemoryNotProvisionedError,
     "PROJECT_NOT_FOUND": errors.MemoryNotProvisionedError,
+    "QUOTA_EXCEEDED": errors.QuotaExceededError,
+    "RATE_LIMIT_EXCEEDED": errors.RateLimitError,
     "REQUEST_ID_REUSED": errors.RequestIdReusedError,
     "REVISION_MISMATCH": errors.RevisionMismatchError,
     "STORE_NOT_EMPTY": errors.StoreNotEmptyError,

@@ -4,6 +4,12 @@
 from ricordo import models
 from ricordo._convert import projects as requests
 from ricordo._convert.paging import at_page
+from ricordo._convert.project_limits import (
+    decode_limits,
+    decode_usage,
+    get_project_limits_request,
+    update_project_limits_request,
+)
 from ricordo._convert.project_settings import update_project_request
 from ricordo._convert.projects import decode_organization, decode_project, decode_queue_status
 from ricordo._sync.channel import Connection
@@ -97,6 +103,36 @@ class Admin:
         )
         reply = self._connection.call(lambda stubs: stubs.admin.CreateProject, request, timeout)
         return decode_project(reply.project)
+
+    def get_project_limits(
+        self, project_id: str, *, timeout: float | None = None
+    ) -> tuple[models.ProjectLimits, models.ProjectUsage]:
+        """Reads what a project may use and what it has used.
+
+        Raises:
+            MemoryNotProvisionedError: There is no such project.
+        """
+        request = get_project_limits_request(project_id)
+        reply = self._connection.call(lambda stubs: stubs.admin.GetProjectLimits, request, timeout)
+        return decode_limits(reply.limits), decode_usage(reply.usage)
+
+    def update_project_limits(
+        self,
+        project_id: str,
+        changes: models.ProjectLimits,
+        *,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.ProjectLimits:
+        """Changes the limits that `changes` gives (None: no limit) and answers all; servers follow within 10 seconds.
+
+        Raises:
+            MemoryClientError: `changes` gives nothing.
+            MemoryNotProvisionedError: There is no such project.
+        """
+        request = update_project_limits_request(project_id, changes, request_id=request_id)
+        reply = self._connection.call(lambda stubs: stubs.admin.UpdateProjectLimits, request, timeout)
+        return decode_limits(reply.limits)
 
     def list_projects(
         self,

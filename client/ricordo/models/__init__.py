@@ -61,7 +61,7 @@ from ricordo.models.memory import (
     Topic,
 )
 from ricordo.models.page import Page
-from ricordo.models.project import Organization, Project, Store, WhoAmI
+from ricordo.models.project import Organization, Project, ProjectLimits, ProjectUsage, Store, WhoAmI
 from ricordo.models.queue import ProjectQueue, QueueCounts, QueueStatus
 from ricordo.models.results import (
     BulkCreateSemanticResult,
@@ -152,9 +152,11 @@ __all__ = [
     "ProfileDetails",
     "Project",
     "ProjectChanges",
+    "ProjectLimits",
     "ProjectQueue",
     "ProjectRole",
     "ProjectSettings",
+    "ProjectUsage",
     "Provenance",
     "PutResult",
     "QueueCounts",

@@ -33,6 +33,30 @@ class Project(Model):
         return self.settings.language
 
 
+class ProjectLimits(Model):
+    """What a project may use; None: no limit. Beyond one, calls end in `RateLimitError` or `QuotaExceededError`.
+
+    Attributes:
+        requests_per_second: Calls; as many at once after a quiet second. concurrent_requests: Calls at a time.
+        stored_memories: Deleted ones included until they are purged. stored_bytes: Of the texts, metadata and
+        details of turns and of every revision. embedding_tokens_per_day: By o200k_base, in a day of UTC.
+    """
+
+    requests_per_second: int | None = None
+    concurrent_requests: int | None = None
+    stored_memories: int | None = None
+    stored_bytes: int | None = None
+    embedding_tokens_per_day: int | None = None
+
+
+class ProjectUsage(Model):
+    """What a project has used: `embedding_tokens` today, by UTC."""
+
+    stored_memories: int = 0
+    stored_bytes: int = 0
+    embedding_tokens: int = 0
+
+
 class Store(Model):
     """A container of sessions and memories. Without a `language` of its own it has the project's."""
 

@@ -56,6 +56,16 @@ class AdminServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusResponse.FromString,
                 _registered_method=True)
+        self.GetProjectLimits = channel.unary_unary(
+                '/ricordo.v1.AdminService/GetProjectLimits',
+                request_serializer=ricordo_dot_v1_dot_admin__service__pb2.GetProjectLimitsRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_admin__service__pb2.GetProjectLimitsResponse.FromString,
+                _registered_method=True)
+        self.UpdateProjectLimits = channel.unary_unary(
+                '/ricordo.v1.AdminService/UpdateProjectLimits',
+                request_serializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsResponse.FromString,
+                _registered_method=True)
 
 
 class AdminServiceServicer(object):
@@ -91,6 +101,20 @@ class AdminServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetProjectLimits(self, request, context):
+        """Reads what a project may use and what it has used.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateProjectLimits(self, request, context):
+        """Changes what a project may use; servers follow within 10 seconds.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -113,6 +137,16 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.GetQueueStatus,
                     request_deserializer=ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusResponse.SerializeToString,
+            ),
+            'GetProjectLimits': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetProjectLimits,
+                    request_deserializer=ricordo_dot_v1_dot_admin__service__pb2.GetProjectLimitsRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_admin__service__pb2.GetProjectLimitsResponse.SerializeToString,
+            ),
+            'UpdateProjectLimits': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateProjectLimits,
+                    request_deserializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -225,6 +259,60 @@ class AdminService(object):
             '/ricordo.v1.AdminService/GetQueueStatus',
             ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusRequest.SerializeToString,
             ricordo_dot_v1_dot_admin__service__pb2.GetQueueStatusResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetProjectLimits(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.AdminService/GetProjectLimits',
+            ricordo_dot_v1_dot_admin__service__pb2.GetProjectLimitsRequest.SerializeToString,
+            ricordo_dot_v1_dot_admin__service__pb2.GetProjectLimitsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateProjectLimits(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.AdminService/UpdateProjectLimits',
+            ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsRequest.SerializeToString,
+            ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -43,6 +43,10 @@ class AdminServiceStub:
     """Lists projects, newest first."""
     GetQueueStatus: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.GetQueueStatusRequest, _admin_service_pb2.GetQueueStatusResponse]
     """Says how much background work waits, for whom and since when; numbers only."""
+    GetProjectLimits: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.GetProjectLimitsRequest, _admin_service_pb2.GetProjectLimitsResponse]
+    """Reads what a project may use and what it has used."""
+    UpdateProjectLimits: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.UpdateProjectLimitsRequest, _admin_service_pb2.UpdateProjectLimitsResponse]
+    """Changes what a project may use; servers follow within 10 seconds."""
 
 @_typing.type_check_only
 class AdminServiceAsyncStub(AdminServiceStub):
@@ -59,6 +63,10 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """Lists projects, newest first."""
     GetQueueStatus: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.GetQueueStatusRequest, _admin_service_pb2.GetQueueStatusResponse]  # type: ignore[assignment]
     """Says how much background work waits, for whom and since when; numbers only."""
+    GetProjectLimits: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.GetProjectLimitsRequest, _admin_service_pb2.GetProjectLimitsResponse]  # type: ignore[assignment]
+    """Reads what a project may use and what it has used."""
+    UpdateProjectLimits: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.UpdateProjectLimitsRequest, _admin_service_pb2.UpdateProjectLimitsResponse]  # type: ignore[assignment]
+    """Changes what a project may use; servers follow within 10 seconds."""
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
     """The installation: for operators only (PERMISSION_DENIED for others), and only on servers that have the operator's
@@ -96,5 +104,21 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_service_pb2.GetQueueStatusResponse, _abc.Awaitable[_admin_service_pb2.GetQueueStatusResponse]]:
         """Says how much background work waits, for whom and since when; numbers only."""
+
+    @_abc_1.abstractmethod
+    def GetProjectLimits(
+        self,
+        request: _admin_service_pb2.GetProjectLimitsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_service_pb2.GetProjectLimitsResponse, _abc.Awaitable[_admin_service_pb2.GetProjectLimitsResponse]]:
+        """Reads what a project may use and what it has used."""
+
+    @_abc_1.abstractmethod
+    def UpdateProjectLimits(
+        self,
+        request: _admin_service_pb2.UpdateProjectLimitsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_service_pb2.UpdateProjectLimitsResponse, _abc.Awaitable[_admin_service_pb2.UpdateProjectLimitsResponse]]:
+        """Changes what a project may use; servers follow within 10 seconds."""
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

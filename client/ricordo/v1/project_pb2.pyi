@@ -184,6 +184,101 @@ class ProjectSettings(_message.Message):
 Global___ProjectSettings: _TypeAlias = ProjectSettings  # noqa: Y015
 
 @_typing.final
+class ProjectLimits(_message.Message):
+    """What a project may use. A field that is not given: no limit. Beyond one, calls are RESOURCE_EXHAUSTED."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUESTS_PER_SECOND_FIELD_NUMBER: _builtins.int
+    CONCURRENT_REQUESTS_FIELD_NUMBER: _builtins.int
+    STORED_MEMORIES_FIELD_NUMBER: _builtins.int
+    STORED_BYTES_FIELD_NUMBER: _builtins.int
+    EMBEDDING_TOKENS_PER_DAY_FIELD_NUMBER: _builtins.int
+    requests_per_second: _builtins.int
+    """Calls a second, 1 to 1,000,000; as many at once after a quiet second. Each server process takes its share of it.
+    Beyond: RATE_LIMIT_EXCEEDED.
+    """
+    concurrent_requests: _builtins.int
+    """Calls at a time, 1 to 1,000,000; each server process takes its share, at least one. Beyond: RATE_LIMIT_EXCEEDED."""
+    stored_memories: _builtins.int
+    """Memories, deleted ones included until they are purged. Beyond: QUOTA_EXCEEDED. Calls under way at the same time do
+    not see one another, so what they write together may go beyond.
+    """
+    stored_bytes: _builtins.int
+    """Bytes of the texts, metadata and details of turns and of every revision of the memories. Beyond: as
+    `stored_memories`.
+    """
+    embedding_tokens_per_day: _builtins.int
+    """Tokens (by o200k_base) that are embedded in a day of UTC, in writes and in searches. Beyond: RATE_LIMIT_EXCEEDED
+    until midnight. Server processes hear of one another's within 10 seconds.
+    """
+    def __init__(
+        self,
+        *,
+        requests_per_second: _builtins.int | None = ...,
+        concurrent_requests: _builtins.int | None = ...,
+        stored_memories: _builtins.int | None = ...,
+        stored_bytes: _builtins.int | None = ...,
+        embedding_tokens_per_day: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_concurrent_requests", b"_concurrent_requests", "_embedding_tokens_per_day", b"_embedding_tokens_per_day", "_requests_per_second", b"_requests_per_second", "_stored_bytes", b"_stored_bytes", "_stored_memories", b"_stored_memories", "concurrent_requests", b"concurrent_requests", "embedding_tokens_per_day", b"embedding_tokens_per_day", "requests_per_second", b"requests_per_second", "stored_bytes", b"stored_bytes", "stored_memories", b"stored_memories"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_concurrent_requests", b"_concurrent_requests", "_embedding_tokens_per_day", b"_embedding_tokens_per_day", "_requests_per_second", b"_requests_per_second", "_stored_bytes", b"_stored_bytes", "_stored_memories", b"_stored_memories", "concurrent_requests", b"concurrent_requests", "embedding_tokens_per_day", b"embedding_tokens_per_day", "requests_per_second", b"requests_per_second", "stored_bytes", b"stored_bytes", "stored_memories", b"stored_memories"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__concurrent_requests: _TypeAlias = _typing.Literal["concurrent_requests"]  # noqa: Y015
+    _WhichOneofArgType__concurrent_requests: _TypeAlias = _typing.Literal["_concurrent_requests", b"_concurrent_requests"]  # noqa: Y015
+    _WhichOneofReturnType__embedding_tokens_per_day: _TypeAlias = _typing.Literal["embedding_tokens_per_day"]  # noqa: Y015
+    _WhichOneofArgType__embedding_tokens_per_day: _TypeAlias = _typing.Literal["_embedding_tokens_per_day", b"_embedding_tokens_per_day"]  # noqa: Y015
+    _WhichOneofReturnType__requests_per_second: _TypeAlias = _typing.Literal["requests_per_second"]  # noqa: Y015
+    _WhichOneofArgType__requests_per_second: _TypeAlias = _typing.Literal["_requests_per_second", b"_requests_per_second"]  # noqa: Y015
+    _WhichOneofReturnType__stored_bytes: _TypeAlias = _typing.Literal["stored_bytes"]  # noqa: Y015
+    _WhichOneofArgType__stored_bytes: _TypeAlias = _typing.Literal["_stored_bytes", b"_stored_bytes"]  # noqa: Y015
+    _WhichOneofReturnType__stored_memories: _TypeAlias = _typing.Literal["stored_memories"]  # noqa: Y015
+    _WhichOneofArgType__stored_memories: _TypeAlias = _typing.Literal["_stored_memories", b"_stored_memories"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__concurrent_requests) -> _WhichOneofReturnType__concurrent_requests | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__embedding_tokens_per_day) -> _WhichOneofReturnType__embedding_tokens_per_day | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__requests_per_second) -> _WhichOneofReturnType__requests_per_second | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stored_bytes) -> _WhichOneofReturnType__stored_bytes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stored_memories) -> _WhichOneofReturnType__stored_memories | None: ...
+
+Global___ProjectLimits: _TypeAlias = ProjectLimits  # noqa: Y015
+
+@_typing.final
+class ProjectUsage(_message.Message):
+    """What a project has used."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORED_MEMORIES_FIELD_NUMBER: _builtins.int
+    STORED_BYTES_FIELD_NUMBER: _builtins.int
+    EMBEDDING_TOKENS_FIELD_NUMBER: _builtins.int
+    stored_memories: _builtins.int
+    """As in ProjectLimits."""
+    stored_bytes: _builtins.int
+    """As in ProjectLimits."""
+    embedding_tokens: _builtins.int
+    """Today's, by UTC; up to 10 seconds late."""
+    def __init__(
+        self,
+        *,
+        stored_memories: _builtins.int = ...,
+        stored_bytes: _builtins.int = ...,
+        embedding_tokens: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedding_tokens", b"embedding_tokens", "stored_bytes", b"stored_bytes", "stored_memories", b"stored_memories"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProjectUsage: _TypeAlias = ProjectUsage  # noqa: Y015
+
+@_typing.final
 class MetadataKey(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

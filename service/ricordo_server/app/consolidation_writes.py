@@ -5,13 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from ricordo_server.app.usage import keep_revisions
 from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import declare_changes, declare_draft
 from ricordo_server.app.memory_writes import insert_drafts, mark_deleted
 from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import memories as memories_db
-from ricordo_server.db import revisions as revisions_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.sources import Source, add_sources
 from ricordo_server.domain.consolidation import Decision, Outcome, Trust, merge_metadata, trust_of
@@ -84,7 +84,7 @@ async def _update(
         raise _changed_meanwhile()
     if rules.metadata:
         await attributes_db.write_attributes(connection, [updated])
-    await revisions_db.write_revisions(connection, [target.memory_id], RevisionAction.UPDATED)
+    await keep_revisions(connection, [target.memory_id], RevisionAction.UPDATED)
     await vectors_db.drop_memory_vectors(connection, target.memory_id)
     await vectors_db.store_memory_vectors(connection, [(updated, vectors)])
     marked = embeddings.marked(updated, connection.embedding_model, vectors)

@@ -14,6 +14,7 @@ from ricordo_server.domain.embedding_model import EmbeddingModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.memory import Memory, embedded_text
 from ricordo_server.domain.ports import EmbeddingError, EmbeddingKind, Vector
+from ricordo_server.domain.project_limits import TokenKind
 
 log = logging.getLogger(__name__)
 
@@ -27,13 +28,16 @@ async def embed_documents(services: Services, call: Call, texts: Sequence[str]) 
     """The vectors of each text's chunks; none for a text that could not be embedded.
 
     A model that is down or slow costs the vectors, never the write: the row is stored without them.
+
+    Raises:
+        DomainError: RATE_LIMIT_EXCEEDED, when the project has no tokens left for today.
     """
     try:
         async with asyncio.timeout(_budget(services, call)):
             chunked = [await _split(services, text) for text in texts]
-            vectors = await services.embedder.embed(
-                [chunk for chunks in chunked for chunk in chunks], EmbeddingKind.DOCUMENT
-            )
+            chunks = [chunk for chunks in chunked for chunk in chunks]
+            await _spend(services, call, chunks)
+            vectors = await services.embedder.embed(chunks, EmbeddingKind.DOCUMENT)
     except (EmbeddingError, TimeoutError) as error:
         log.warning("stored without vectors", extra={"cause": type(error).__name__, "texts": len(texts)})
         return [[] for _ in texts]
@@ -98,8 +102,9 @@ async def embed_query(services: Services, call: Call, query: str) -> Vector:
     """The query's vector.
 
     Raises:
-        DomainError: EMBEDDER_UNAVAILABLE.
+        DomainError: EMBEDDER_UNAVAILABLE, RATE_LIMIT_EXCEEDED.
     """
+    await _spend(services, call, [query])
     try:
         async with asyncio.timeout(_budget(services, call)):
             [vector] = await services.embedder.embed([query], EmbeddingKind.QUERY)
@@ -110,6 +115,11 @@ async def embed_query(services: Services, call: Call, query: str) -> Vector:
         message = "the embedding model refuses this query: use TEXT mode, or other words"
         raise DomainError(Reason.EMBEDDER_UNAVAILABLE, message)
     return vector
+
+
+async def _spend(services: Services, call: Call, texts: Sequence[str]) -> None:
+    tokens = sum(map(services.tokens.count, texts))
+    await services.limiter.spend(call.principal, TokenKind.EMBEDDING, tokens)
 
 
 def _budget(services: Services, call: Call) -> float:

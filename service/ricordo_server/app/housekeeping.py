@@ -7,12 +7,12 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
+from ricordo_server.app.usage import keep_revisions
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_project, in_store
 from ricordo_server.db import idempotency as idempotency_db
 from ricordo_server.db import jobs as jobs_db
 from ricordo_server.db import memories as memories_db
-from ricordo_server.db import revisions as revisions_db
 from ricordo_server.db import stores as stores_db
 from ricordo_server.db.connection import Pool
 from ricordo_server.db.tables import PARTITIONED
@@ -84,7 +84,7 @@ async def _delete_expired(services: Services, call: Call, store_id: str) -> int:
     """As a deletion by a caller does: with a revision, and to be restored as long as the row is there."""
     async with in_store(services.database, call, store_id) as connection:
         ids = await memories_db.delete_expired(connection, most=BATCH_ROWS)
-        await revisions_db.write_revisions(connection, ids, RevisionAction.DELETED)
+        await keep_revisions(connection, ids, RevisionAction.DELETED)
     return len(ids)
 
 

@@ -20,11 +20,13 @@ from ricordo_server.app.permissions import (
 from ricordo_server.app.revisions import check_revision, revision_not_found
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
+from ricordo_server.app.usage import keep_revisions
 from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import idempotency
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db import revisions as revisions_db
+from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.projects import hold_settings
 from ricordo_server.domain.call import Call
@@ -189,7 +191,7 @@ async def put_memory(
             check_revision(0, expected_revision, "memory")
         check_written(call.principal, written)
         action = RevisionAction.CREATED if created else RevisionAction.UPDATED
-        await revisions_db.write_revisions(connection, [written.memory_id], action)
+        await keep_revisions(connection, [written.memory_id], action)
         await vectors_db.drop_memory_vectors(connection, written.memory_id)
         return PutMemoryResult(written, created)
 
@@ -241,7 +243,7 @@ async def update_memory(
         check_written(call.principal, written)
         if changes_attributes:
             await attributes_db.write_attributes(connection, [written])
-        await revisions_db.write_revisions(connection, [memory_id], RevisionAction.UPDATED)
+        await keep_revisions(connection, [memory_id], RevisionAction.UPDATED)
         if EMBEDDED_FIELDS.intersection(changes):
             await vectors_db.drop_memory_vectors(connection, memory_id)
             return embeddings.marked(written, connection.embedding_model, [])
@@ -288,6 +290,7 @@ async def delete_memory(
 
     async def work(connection: TenantConnection) -> None:
         if purge:
+            await usage_db.discount_memory(connection, memory_id)
             done: object = await memories_db.purge_memory(connection, memory_id, expected_revision)
             await idempotency.forget_answers(connection, memory_id)
         else:

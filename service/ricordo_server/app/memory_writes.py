@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from uuid_utils.compat import uuid7
 
+from ricordo_server.app.usage import keep_revisions
 from ricordo_server.app import embeddings
 from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import memories as memories_db
-from ricordo_server.db import revisions as revisions_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.memory import Memory, MemoryDraft, RevisionAction
@@ -26,7 +26,7 @@ async def insert_drafts(
     ]
     await vectors_db.store_memory_vectors(connection, embedded)
     await attributes_db.write_attributes(connection, [memory for memory in stored if memory], new=True)
-    await revisions_db.write_revisions(
+    await keep_revisions(
         connection, [memory.memory_id for memory in stored if memory], RevisionAction.CREATED
     )
     return [
@@ -49,6 +49,6 @@ async def mark_deleted(connection: TenantConnection, memory_id: str, expected: i
     """Leaves a live memory out of every read; None when it is absent, at another revision, or not to be written."""
     deleted = await memories_db.delete_memory(connection, memory_id, expected)
     if deleted is not None:
-        await revisions_db.write_revisions(connection, [memory_id], RevisionAction.DELETED)
+        await keep_revisions(connection, [memory_id], RevisionAction.DELETED)
         await vectors_db.drop_memory_vectors(connection, memory_id)
     return deleted

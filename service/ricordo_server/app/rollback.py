@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from ricordo_server.app.usage import keep_revisions
 from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import declare_draft
 from ricordo_server.app.memories import not_found
@@ -75,7 +76,7 @@ async def _restore(
         raise await _why_not_restored(connection, current)
     check_written(call.principal, written)
     await attributes_db.write_attributes(connection, [written])
-    await revisions_db.write_revisions(connection, [memory_id], RevisionAction.UPDATED)
+    await keep_revisions(connection, [memory_id], RevisionAction.UPDATED)
     await copy_sources(connection, memory_id, revision, written.revision)
     await vectors_db.drop_memory_vectors(connection, memory_id)
     return embeddings.marked(written, connection.embedding_model, [])

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ricordo_server.app.access_tokens import AccessTokens
+from ricordo_server.app.limiter import Limiter
 from ricordo_server.credentials.secrets import SecretHashing
 from ricordo_server.db.connection import Database, Pool
 from ricordo_server.domain.extraction import Extractor
@@ -24,6 +25,7 @@ class Services:
     tokens: TokenCounter
     embed_timeout: float
     choose_extractor: Callable[[str], Extractor]
+    limiter: Limiter
     access_tokens: AccessTokens
     hashing: SecretHashing
     reranker: Reranker | None = None

@@ -8,6 +8,7 @@ from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import sessions as sessions_db
 from ricordo_server.db import turns as turns_db
+from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.errors import DomainError, Reason
@@ -80,6 +81,7 @@ async def delete_session(services: Services, call: Call, store_id: str, scope: S
         # Held first, so that a turn recorded meanwhile is counted or starts the session anew.
         if not await sessions_db.lock_known_session(connection, scope):
             raise not_found(scope)
+        await usage_db.discount_turns(connection, scope)
         deleted = await turns_db.delete_turns(connection, scope)
         await sessions_db.delete_session(connection, scope)
         return deleted

@@ -9,6 +9,7 @@ from ricordo_server.app.declarations import check_filter_declared, check_written
 from ricordo_server.app.permissions import check_may_read_as, check_may_write_in
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
+from ricordo_server.app.usage import count_turns
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import sessions as sessions_db
 from ricordo_server.db import turns as turns_db
@@ -100,6 +101,7 @@ async def _complete(
         if place.created
     }
     await vectors_db.store_turn_vectors(connection, list(new.values()))
+    await count_turns(connection, list(new))
     known = [place.turn_id for place in numbered if not place.created]
     stored = await turns_db.get_turns(connection, known)
     return [new[place.turn_id][0] if place.created else stored[place.turn_id] for place in numbered]

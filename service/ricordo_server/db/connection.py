@@ -1,5 +1,6 @@
 """The pool and the only door to a tenant's rows: `tenant_transaction`."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -21,12 +22,29 @@ from ricordo_server.db.errors import translated_errors
 from ricordo_server.db.settings_rows import settings_from
 from ricordo_server.db.sql import load_sql
 from ricordo_server.domain.embedding_model import EmbeddingModel
+from ricordo_server.domain.fairness import FairSemaphore
 from ricordo_server.domain.principal import Principal
+from ricordo_server.domain.project_limits import ProjectLimits, limits_from
 from ricordo_server.domain.project_settings import ProjectSettings
 from ricordo_server.domain.store import DEFAULT_STORE, STORE_ID, store_not_found
 
 Row = dict[str, Any]
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+
+
+class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
+    """A pool in which tenants take turns: whoever has many transactions waiting does not keep the others."""
+
+    def __init__(self, url: str, *, size: int, prepare: bool) -> None:
+        super().__init__(
+            url,
+            connection_class=AsyncConnection[DictRow],
+            kwargs={"row_factory": dict_row, "prepare_threshold": 5 if prepare else None},
+            min_size=min(2, size),
+            max_size=size,
+            open=False,
+        )
+        self.turns = FairSemaphore(size)
+
 
 Entered = TypeVar("Entered", bound="ProjectConnection")
 
@@ -106,8 +124,8 @@ class ProjectConnection(Connection):
 class TenantConnection(ProjectConnection):
     """Inside one store of one project.
 
-    `language` is the text-search language of rows written now, `languages_in_use` of all that were. `settings` are
-    the project's as they were when the store was entered.
+    `language` is the text-search language of rows written now, `languages_in_use` of all that were. `settings` and
+    `limits` are the project's as they were when the store was entered.
     """
 
     store_id: UUID
@@ -115,6 +133,7 @@ class TenantConnection(ProjectConnection):
     language: str
     languages_in_use: Sequence[str]
     settings: ProjectSettings
+    limits: ProjectLimits
     embedding_model: EmbeddingModel
 
     @property
@@ -125,14 +144,7 @@ class TenantConnection(ProjectConnection):
 
 async def open_pool(url: str, *, size: int, prepare: bool = True) -> Pool:
     """Opens `size` connections; `prepare` is off behind a transaction pooler."""
-    pool: Pool = AsyncConnectionPool(
-        url,
-        connection_class=AsyncConnection[DictRow],
-        kwargs={"row_factory": dict_row, "prepare_threshold": 5 if prepare else None},
-        min_size=min(2, size),
-        max_size=size,
-        open=False,
-    )
+    pool = Pool(url, size=size, prepare=prepare)
     await pool.open(wait=True, timeout=30)
     return pool
 
@@ -183,6 +195,7 @@ async def enter_store(project: ProjectConnection, model: EmbeddingModel, store_n
         language=row["language"],
         languages_in_use=row["languages_in_use"],
         settings=settings_from(row["settings"], row["project_language"]),
+        limits=limits_from(row["limits"]),
         embedding_model=model,
     )
 
@@ -229,12 +242,21 @@ async def _begin(
     enter: Callable[[ProjectConnection], Awaitable[Entered]],
 ) -> Entered:
     async with AsyncExitStack() as attempt:
+        await _take_turn(attempt, pool, principal, timeout)
         connection = await attempt.enter_async_context(pool.connection(timeout=timeout))
         async with connection.pipeline():
             await _enter_project(connection, principal, timeout)
             entered = await enter(ProjectConnection(connection, principal.project_id or NO_PROJECT))
         stack.push_async_exit(attempt.pop_all())
         return entered
+
+
+async def _take_turn(stack: AsyncExitStack, pool: Pool, principal: Principal, timeout: float) -> None:
+    try:
+        async with asyncio.timeout(timeout):
+            await stack.enter_async_context(pool.turns.held(principal.project_id))
+    except TimeoutError as error:
+        raise PoolTimeout("no turn came") from error
 
 
 def _is_lost(error: psycopg.OperationalError) -> bool:

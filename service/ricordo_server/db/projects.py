@@ -14,7 +14,10 @@ from ricordo_server.domain.paging import Page, PageRequest
 from ricordo_server.domain.project_settings import ProjectSettings
 from ricordo_server.domain.store import Organization, Project, ProjectDraft
 
-STORED = [*(column for column in project.c if column.name != "settings"), project.c.settings.cast(Text)]
+STORED = [
+    *(column for column in project.c if column.name not in ("settings", "limits")),
+    project.c.settings.cast(Text),
+]
 NEWEST_FIRST = [
     replace(time_key(project.c.create_time), descending=True),
     replace(text_key(project.c.project_id.cast(Text)), descending=True),

@@ -8,6 +8,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Date,
     DateTime,
     Integer,
     LargeBinary,
@@ -66,6 +67,7 @@ project = Table(
     Column("revision", BigInteger, nullable=False),
     _time("create_time"),
     _time("update_time"),
+    _json("limits"),
 )
 
 embedding_model = Table(
@@ -101,6 +103,19 @@ idempotency = Table(
     Column("payload_digest", LargeBinary, nullable=False),
     Column("answer", LargeBinary),
     _time("create_time"),
+)
+
+usage = Table(
+    "usage",
+    METADATA,
+    Column("project_id", Uuid, primary_key=True),
+    Column("usage_id", Uuid, primary_key=True),
+    Column("store_id", Uuid),
+    Column("day", Date, nullable=False),
+    Column("stored_memories", BigInteger, nullable=False),
+    Column("stored_bytes", BigInteger, nullable=False),
+    Column("embedding_tokens", BigInteger, nullable=False),
+    Column("llm_tokens", BigInteger, nullable=False),
 )
 
 session = Table(
@@ -307,4 +322,4 @@ STORE_TABLES = (
     "memory_source",
     "consolidation",
 )
-PROJECT_TABLES = ("project", "store", "idempotency", "service_account", "service_account_secret")
+PROJECT_TABLES = ("project", "store", "idempotency", "service_account", "service_account_secret", "usage")

@@ -45,6 +45,8 @@ class Reason(StrEnum):
     TOO_MANY_REQUESTS = auto()
     ISSUER_UNAVAILABLE = auto()
     NO_SIGNING_KEY = auto()
+    RATE_LIMIT_EXCEEDED = auto()
+    QUOTA_EXCEEDED = auto()
     DEADLINE_EXCEEDED = auto()
     WRITE_CONFLICT = auto()
     EXTRACTOR_UNAVAILABLE = auto()
@@ -61,6 +63,7 @@ RETRYABLE = frozenset(
         Reason.DATABASE_UNAVAILABLE,
         Reason.ISSUER_UNAVAILABLE,
         Reason.TOO_MANY_REQUESTS,
+        Reason.RATE_LIMIT_EXCEEDED,
         Reason.DEADLINE_EXCEEDED,
         Reason.WRITE_CONFLICT,
         Reason.EXTRACTOR_UNAVAILABLE,
@@ -70,12 +73,16 @@ RETRYABLE = frozenset(
 
 @dataclass(eq=False)  # not frozen: an exception gets its traceback while it is raised
 class DomainError(Exception):
-    """A refusal with a reason, the field at fault (a path as in the request) and advice in the message."""
+    """A refusal with a reason, the field at fault (a path as in the request) and advice in the message.
+
+    `retry_after` is in seconds, where the refusal itself knows it.
+    """
 
     reason: Reason
     message: str
     field: str = ""
     metadata: Mapping[str, str] | None = None
+    retry_after: float | None = None
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.message}"

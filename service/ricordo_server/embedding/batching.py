@@ -6,7 +6,9 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
+from uuid import UUID
 
+from ricordo_server.domain.fairness import current_tenant
 from ricordo_server.domain.ports import Embedder, EmbeddingError, EmbeddingKind, Vector
 
 _log = logging.getLogger(__name__)
@@ -15,6 +17,7 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, eq=False)
 class _Item:
     text: str
+    tenant: UUID | None
     answer: asyncio.Future[Vector | None]
 
 
@@ -22,7 +25,8 @@ class BatchingEmbedder:
     """An embedder in front of another. Belongs to one event loop.
 
     A batch starts at once while fewer than `parallel` run; after that, calls wait and share. Queries and
-    documents never share a batch, and take turns: a query waits for one batch of documents, not for all.
+    documents never share a batch, and take turns: a query waits for one batch of documents, not for all. Tenants
+    (`current_tenant`) take turns too, text by text: whoever has many waiting does not keep the others.
     """
 
     def __init__(
@@ -36,7 +40,7 @@ class BatchingEmbedder:
         self._batch_size = batch_size
         self._max_waiting = max_waiting
         self._parallel = parallel
-        self._queues: dict[EmbeddingKind, deque[_Item]] = {kind: deque() for kind in EmbeddingKind}
+        self._queues: dict[EmbeddingKind, FairQueue] = {kind: FairQueue() for kind in EmbeddingKind}
         self._last_kind = EmbeddingKind.DOCUMENT
         self._runners: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -45,7 +49,8 @@ class BatchingEmbedder:
         """As `Embedder.embed`; also fails, retryable, when too many texts wait already."""
         self._check_room(len(texts))
         loop = asyncio.get_running_loop()
-        items = [_Item(text, loop.create_future()) for text in texts]
+        tenant = current_tenant.get()
+        items = [_Item(text, tenant, loop.create_future()) for text in texts]
         self._queues[kind].extend(items)
         self._start_runner()
         try:
@@ -60,8 +65,7 @@ class BatchingEmbedder:
         """Fail what waits and what runs, retryable, and close the embedder behind."""
         self._closed = True
         for queue in self._queues.values():
-            _fail(queue, EmbeddingError("the embedder is closing", retryable=True))
-            queue.clear()
+            _fail(queue.take(len(queue)), EmbeddingError("the embedder is closing", retryable=True))
         runners = list(self._runners)
         for runner in runners:
             runner.cancel()
@@ -71,9 +75,15 @@ class BatchingEmbedder:
     def _check_room(self, more: int) -> None:
         if self._closed:
             raise EmbeddingError("the embedder is closed", retryable=True)
+        tenant = current_tenant.get()
         waiting = sum(map(len, self._queues.values()))
-        # One call alone may be larger than the queue: refused now, it would be refused for ever.
-        if waiting and waiting + more > self._max_waiting:
+        own = sum(queue.count(tenant) for queue in self._queues.values())
+        share = self._max_waiting // len(
+            set().union({tenant}, *(queue.tenants() for queue in self._queues.values()))
+        )
+        # One call alone may be larger than the queue: refused now, it would be refused for ever. A queue that others
+        # have filled still has room for this tenant's share.
+        if own and own + more > share and waiting + more > self._max_waiting:
             raise EmbeddingError(
                 f"{waiting} texts wait to be embedded, the limit is {self._max_waiting}", retryable=True
             )
@@ -86,8 +96,7 @@ class BatchingEmbedder:
         try:
             while kind := self._choose_kind():
                 queue = self._queues[kind]
-                batch = [queue.popleft() for _ in range(min(self._batch_size, len(queue)))]
-                await self._run(batch, kind)
+                await self._run(queue.take(self._batch_size), kind)
         finally:
             # Here and not in a callback: a call that comes between would see a runner that runs no more.
             self._runners.discard(cast("asyncio.Task[None]", asyncio.current_task()))
@@ -122,12 +131,49 @@ class BatchingEmbedder:
         """After a cancelled or failed call: what of it still waits must not run."""
         left = {item for item in items if not item.answer.done() or item.answer.cancelled()}
         if left:
-            self._queues[kind] = deque(item for item in self._queues[kind] if item not in left)
+            self._queues[kind].remove(left)
             for item in left:
                 item.answer.cancel()
 
 
-def _fail(items: Sequence[_Item] | deque[_Item], error: Exception) -> None:
+class FairQueue:
+    """What waits, a line for each tenant: they are served in turn, one text at a time."""
+
+    def __init__(self) -> None:
+        self._lines: dict[UUID | None, deque[_Item]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._lines.values()))
+
+    def tenants(self) -> set[UUID | None]:
+        return set(self._lines)
+
+    def count(self, tenant: UUID | None) -> int:
+        return len(self._lines.get(tenant, ()))
+
+    def extend(self, items: Sequence[_Item]) -> None:
+        for item in items:
+            self._lines.setdefault(item.tenant, deque()).append(item)
+
+    def take(self, number: int) -> list[_Item]:
+        """At most `number` of them."""
+        taken: list[_Item] = []
+        while self._lines and len(taken) < number:
+            tenant = next(iter(self._lines))
+            line = self._lines.pop(tenant)
+            taken.append(line.popleft())
+            if line:
+                self._lines[tenant] = line  # to the end: the next is another's turn
+        return taken
+
+    def remove(self, items: set[_Item]) -> None:
+        for tenant in {item.tenant for item in items} & self.tenants():
+            left = deque(item for item in self._lines.pop(tenant) if item not in items)
+            if left:
+                self._lines[tenant] = left
+
+
+def _fail(items: Sequence[_Item], error: Exception) -> None:
     for item in items:
         if not item.answer.done():
             item.answer.set_exception(error)

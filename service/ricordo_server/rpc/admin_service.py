@@ -3,10 +3,11 @@
 from typing import Any
 
 from ricordo.v1 import admin_service_pb2, admin_service_pb2_grpc
-from ricordo_server.app import projects, queue
+from ricordo_server.app import project_limits, projects, queue
 from ricordo_server.db.connection import Pool
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import check_uuid
+from ricordo_server.rpc.convert.project_limits import decode_limit_changes, encode_limits, encode_usage
 from ricordo_server.rpc.convert.projects import (
     decode_display_name,
     decode_project,
@@ -43,6 +44,25 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
             pb.CreateProjectResponse,
             lambda project: pb.CreateProjectResponse(project=encode_project(project)),
             lambda call: projects.create_project(self._pool, call, draft),
+        )
+
+    async def GetProjectLimits(
+        self, request: pb.GetProjectLimitsRequest, context: Any
+    ) -> pb.GetProjectLimitsResponse:
+        project_id = check_uuid("project_id", request.project_id)
+        limits, usage = await project_limits.get_limits(self._pool, read_call(), project_id)
+        return pb.GetProjectLimitsResponse(limits=encode_limits(limits), usage=encode_usage(usage))
+
+    async def UpdateProjectLimits(
+        self, request: pb.UpdateProjectLimitsRequest, context: Any
+    ) -> pb.UpdateProjectLimitsResponse:
+        project_id = check_uuid("project_id", request.project_id)
+        changes = decode_limit_changes(request.limits, request.update_mask.paths)
+        return await answer_once(
+            request,
+            pb.UpdateProjectLimitsResponse,
+            lambda limits: pb.UpdateProjectLimitsResponse(limits=encode_limits(limits)),
+            lambda call: project_limits.update_limits(self._pool, call, project_id, changes),
         )
 
     async def ListProjects(self, request: pb.ListProjectsRequest, context: Any) -> pb.ListProjectsResponse:

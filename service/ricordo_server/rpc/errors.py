@@ -1,11 +1,12 @@
 """THE table of the rpc edge: reason -> status code; and a domain error as a status with its details."""
 
+import math
 from collections.abc import Mapping
 
 import grpc
 from google.protobuf.any_pb2 import Any
 from google.protobuf.duration_pb2 import Duration
-from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, QuotaFailure, RetryInfo
 from google.rpc.status_pb2 import Status
 
 from ricordo.v1 import error_reason_pb2, item_error_pb2
@@ -50,6 +51,8 @@ CODE_BY_REASON: Mapping[Reason, grpc.StatusCode] = {
     Reason.ISSUER_UNAVAILABLE: Code.UNAVAILABLE,
     Reason.NO_SIGNING_KEY: Code.FAILED_PRECONDITION,
     Reason.TOO_MANY_REQUESTS: Code.RESOURCE_EXHAUSTED,
+    Reason.RATE_LIMIT_EXCEEDED: Code.RESOURCE_EXHAUSTED,
+    Reason.QUOTA_EXCEEDED: Code.RESOURCE_EXHAUSTED,
     Reason.DEADLINE_EXCEEDED: Code.DEADLINE_EXCEEDED,
     Reason.UNAUTHENTICATED: Code.UNAUTHENTICATED,
     Reason.PERMISSION_DENIED: Code.PERMISSION_DENIED,
@@ -79,7 +82,7 @@ def _shortened(text: str, limit: int = MAX_DETAIL_BYTES) -> str:
 
 
 def to_status(error: DomainError, trace_id: str) -> Status:
-    """The status with ErrorInfo, and BadRequest and RetryInfo where they fit."""
+    """The status with ErrorInfo, and BadRequest, QuotaFailure and RetryInfo where they fit."""
     message = _shortened(error.message, MAX_MESSAGE_BYTES)
     metadata = {key: _shortened(value) for key, value in (error.metadata or {}).items()}
     info = ErrorInfo(reason=error.reason, domain=DOMAIN, metadata={**metadata, "trace_id": trace_id})
@@ -90,14 +93,18 @@ def to_status(error: DomainError, trace_id: str) -> Status:
             field=_shortened(error.field), description=message, reason=error.reason
         )
         status.details.append(_packed(BadRequest(field_violations=[violation])))
-    if error.reason in RETRY_DELAY:
+    if "limit_name" in metadata:
+        exceeded = QuotaFailure.Violation(subject=metadata["limit_name"], description=message)
+        status.details.append(_packed(QuotaFailure(violations=[exceeded])))
+    wait = RETRY_DELAY.get(error.reason) if error.retry_after is None else error.retry_after
+    if wait is not None:
         delay = Duration()
-        delay.FromMilliseconds(int(RETRY_DELAY[error.reason] * 1000))
+        delay.FromMilliseconds(math.ceil(wait * 1000))
         status.details.append(_packed(RetryInfo(retry_delay=delay)))
     return status
 
 
-def _packed(message: ErrorInfo | BadRequest | RetryInfo) -> Any:
+def _packed(message: ErrorInfo | BadRequest | QuotaFailure | RetryInfo) -> Any:
     packed = Any()
     packed.Pack(message)
     return packed

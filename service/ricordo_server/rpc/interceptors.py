@@ -15,8 +15,10 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 from grpc_status import rpc_status
 
+from ricordo_server.app.limiter import Limiter
 from ricordo_server.app.permissions import check_in_project
 from ricordo_server.domain.errors import DomainError, Reason, unauthenticated
+from ricordo_server.domain.fairness import current_tenant
 from ricordo_server.domain.principal import Principal
 from ricordo_server.rpc.calls import current_deadline, current_method, current_principal
 from ricordo_server.rpc.errors import to_status
@@ -202,6 +204,25 @@ class InProject(Around):
             return await handler(request, context)
 
         return checked
+
+
+@dataclass(frozen=True)
+class WithinLimits(Around):
+    """Lets in what the caller's project may use of this process."""
+
+    limiter: Limiter
+
+    def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
+        if details.method == WITHOUT_CREDENTIAL:
+            return handler
+
+        async def limited(request: Any, context: Any) -> Any:
+            principal = current_principal.get()
+            current_tenant.set(principal.project_id)
+            async with self.limiter.admitted(principal):
+                return await handler(request, context)
+
+        return limited
 
 
 @dataclass(frozen=True)

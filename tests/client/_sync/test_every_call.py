@@ -356,6 +356,24 @@ CASES = {
         lambda made: made.project_id == "p1",
         {"project.organization_id": "o1", "project.settings.language": "simple"},
     ),
+    "GetProjectLimits": Case(
+        lambda client: client.admin.get_project_limits("p1"),
+        admin.GetProjectLimitsResponse(limits={"stored_memories": 0}, usage={"stored_bytes": 5}),
+        lambda found: found == (models.ProjectLimits(stored_memories=0), models.ProjectUsage(stored_bytes=5)),
+        {"project_id": "p1"},
+    ),
+    "UpdateProjectLimits": Case(
+        lambda client: client.admin.update_project_limits(
+            "p1", models.ProjectLimits(stored_memories=0, stored_bytes=None)
+        ),
+        admin.UpdateProjectLimitsResponse(limits={"stored_memories": 0}),
+        lambda limits: limits == models.ProjectLimits(stored_memories=0),
+        {
+            "project_id": "p1",
+            "limits.stored_memories": 0,
+            "update_mask.paths": ["stored_memories", "stored_bytes"],
+        },
+    ),
     "ListProjects": Case(
         lambda client: first(client.admin.list_projects(organization_id="o1")),
         admin.ListProjectsResponse(projects=[wire_project()]),

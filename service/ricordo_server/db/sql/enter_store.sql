@@ -1,7 +1,7 @@
 -- Travels in one pipeline with enter_project: resolves the store under the policy of `store`, and enters it.
 SELECT s.store_id, s.name AS store_name, s.languages_in_use,
   coalesce(s.language, p.language, 'english') AS language,
-  p.settings::text AS settings, p.language AS project_language,
+  p.settings::text AS settings, p.limits, p.language AS project_language,
   set_config('ricordo.store_id', s.store_id::text, true) AS entered
 FROM ricordo.store AS s
 JOIN ricordo.project AS p ON p.project_id = s.project_id
