@@ -70,7 +70,7 @@ PARENT = {
 WRITABLE = tuple(table for table in HARMLESS if table != "project")
 # Not an end user's to write.
 OF_SERVICES = ("store", "service_account", "service_account_secret")
-OWNED = tuple(table for table in WRITABLE if table not in (*OF_SERVICES, "memory_revision"))
+OWNED = tuple(table for table in WRITABLE if table not in (*OF_SERVICES, "memory_revision", "usage"))
 SEARCHED = ("memory", "turn")
 
 
