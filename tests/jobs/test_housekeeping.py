@@ -110,3 +110,14 @@ async def test_partitioned_tables_get_statistics(
     """
     assert PARTITIONED
     assert read(database, analysed, furnished) == []
+
+
+async def test_what_is_removed_is_used_no_more(
+    settings: Settings, furnished: UUID, database: TestDatabase
+) -> None:
+    async with open_services(settings, pool_size=4) as services:
+        await housekeeping.sweep(services, call())
+    statement = "SELECT sum(stored_memories) FROM ricordo.usage WHERE project_id = %s"
+    [(used,)] = read(database, statement, furnished)
+    [(there,)] = read(database, "SELECT count(*) FROM ricordo.memory WHERE project_id = %s", furnished)
+    assert used == there

@@ -10,10 +10,12 @@ from uuid import UUID
 from ricordo_server.app.usage import keep_revisions
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_project, in_store
+from ricordo_server.app.usage import keep_revisions
 from ricordo_server.db import idempotency as idempotency_db
 from ricordo_server.db import jobs as jobs_db
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db import stores as stores_db
+from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import Pool
 from ricordo_server.db.tables import PARTITIONED
 from ricordo_server.domain.call import Call
@@ -90,7 +92,10 @@ async def _delete_expired(services: Services, call: Call, store_id: str) -> int:
 
 async def _remove_deleted(services: Services, call: Call, store_id: str) -> int:
     async with in_store(services.database, call, store_id) as connection:
-        return await memories_db.remove_deleted(connection, age=KEPT_AFTER_DELETION, most=BATCH_ROWS)
+        removed = await memories_db.remove_deleted(connection, age=KEPT_AFTER_DELETION, most=BATCH_ROWS)
+        if 0 < removed < BATCH_ROWS:  # the last of them
+            await usage_db.recount_store(connection)
+        return removed
 
 
 async def _forget_answers(pool: Pool, call: Call) -> int:
