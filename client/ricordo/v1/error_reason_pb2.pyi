@@ -105,11 +105,11 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """UNAVAILABLE, retryable. The token is of another issuer, whose keys cannot be had at present."""
     ERROR_REASON_NO_SIGNING_KEY: _ErrorReason.ValueType  # 67
     """FAILED_PRECONDITION, not retryable. The server has no key to sign tokens with: its operator makes one."""
-    ERROR_REASON_RATE_LIMIT_EXCEEDED: _ErrorReason.ValueType  # 68
+    ERROR_REASON_RATE_LIMIT_EXCEEDED: _ErrorReason.ValueType  # 70
     """RESOURCE_EXHAUSTED, retryable after the delay in RetryInfo. The project is at a limit that time lifts: of requests
     or of tokens. QuotaFailure names it. Metadata: `limit_name` (a field of ProjectLimits), `limit`.
     """
-    ERROR_REASON_QUOTA_EXCEEDED: _ErrorReason.ValueType  # 69
+    ERROR_REASON_QUOTA_EXCEEDED: _ErrorReason.ValueType  # 71
     """RESOURCE_EXHAUSTED, not retryable. The project would hold more than it may: purge, or ask the operator. QuotaFailure
     names the limit. Metadata: `limit_name` (a field of ProjectLimits), `limit`, `actual`.
     """
@@ -217,11 +217,11 @@ ERROR_REASON_ISSUER_UNAVAILABLE: ErrorReason.ValueType  # 66
 """UNAVAILABLE, retryable. The token is of another issuer, whose keys cannot be had at present."""
 ERROR_REASON_NO_SIGNING_KEY: ErrorReason.ValueType  # 67
 """FAILED_PRECONDITION, not retryable. The server has no key to sign tokens with: its operator makes one."""
-ERROR_REASON_RATE_LIMIT_EXCEEDED: ErrorReason.ValueType  # 68
+ERROR_REASON_RATE_LIMIT_EXCEEDED: ErrorReason.ValueType  # 70
 """RESOURCE_EXHAUSTED, retryable after the delay in RetryInfo. The project is at a limit that time lifts: of requests
 or of tokens. QuotaFailure names it. Metadata: `limit_name` (a field of ProjectLimits), `limit`.
 """
-ERROR_REASON_QUOTA_EXCEEDED: ErrorReason.ValueType  # 69
+ERROR_REASON_QUOTA_EXCEEDED: ErrorReason.ValueType  # 71
 """RESOURCE_EXHAUSTED, not retryable. The project would hold more than it may: purge, or ask the operator. QuotaFailure
 names the limit. Metadata: `limit_name` (a field of ProjectLimits), `limit`, `actual`.
 """

@@ -5,10 +5,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ricordo_server.app.usage import keep_revisions
 from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import declare_changes, declare_draft
 from ricordo_server.app.memory_writes import insert_drafts, mark_deleted
+from ricordo_server.app.usage import keep_revisions
 from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import memories as memories_db

@@ -7,7 +7,6 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
-from ricordo_server.app.usage import keep_revisions
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_project, in_store
 from ricordo_server.app.usage import keep_revisions

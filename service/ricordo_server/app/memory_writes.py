@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from uuid_utils.compat import uuid7
 
-from ricordo_server.app.usage import keep_revisions
 from ricordo_server.app import embeddings
+from ricordo_server.app.usage import keep_revisions
 from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import memories as memories_db

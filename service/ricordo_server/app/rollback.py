@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from ricordo_server.app.usage import keep_revisions
 from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import declare_draft
 from ricordo_server.app.memories import not_found
@@ -11,6 +10,7 @@ from ricordo_server.app.permissions import check_may_write, denied
 from ricordo_server.app.revisions import check_revision, revision_not_found
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import write_store
+from ricordo_server.app.usage import keep_revisions
 from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import memories as memories_db
