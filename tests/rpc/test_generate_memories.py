@@ -1,7 +1,6 @@
 """GenerateMemories by the extractor without a model, as a generated client sees it."""
 
 import asyncio
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import grpc
@@ -9,65 +8,19 @@ import grpc.aio
 import pytest
 
 from ricordo.v1 import extraction_service_pb2 as pb
-from ricordo.v1 import (
-    extraction_service_pb2_grpc,
-    memory_service_pb2_grpc,
-    metadata_pb2,
-    scope_pb2,
-    session_service_pb2,
-    session_service_pb2_grpc,
-    turn_pb2,
-)
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as ms
+from ricordo.v1 import (
+    metadata_pb2,
+    scope_pb2,
+)
 from ricordo_server.domain.rendering import NOTE
 from tests.fixtures.calls import as_user, refusal
+from tests.fixtures.generation import ANN, TALK, World, contents, inline, stated
 
-ANN = scope_pb2.Scope(user_id="ann")
-TALK = scope_pb2.Scope(user_id="ann", session_id="talk")
 CREATED, UPDATED = m.REVISION_ACTION_CREATED, m.REVISION_ACTION_UPDATED
 MERGE = pb.METADATA_MERGE_STRATEGY_MERGE
 EXACT = pb.METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH
-
-
-class World:
-    """The services of one project, and the requests that tests repeat."""
-
-    def __init__(self, channel: grpc.aio.Channel) -> None:
-        self.extraction = extraction_service_pb2_grpc.ExtractionServiceStub(channel)
-        self.memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
-        self.sessions = session_service_pb2_grpc.SessionServiceStub(channel)
-
-    async def say(
-        self, *texts: str, role: str = "user", scope: scope_pb2.Scope = TALK
-    ) -> list[turn_pb2.Turn]:
-        request = session_service_pb2.BatchRecordTurnsRequest(
-            scope=scope, turns=[turn_pb2.Turn(role=role, content=text) for text in texts]
-        )
-        return [result.turn for result in (await self.sessions.BatchRecordTurns(request)).results]
-
-    async def learn(self, scope: scope_pb2.Scope = TALK, **fields: object) -> pb.GenerateMemoriesResponse:
-        request = pb.GenerateMemoriesRequest(session=pb.SessionRange(scope=scope), **fields)
-        return await self.extraction.GenerateMemories(request)
-
-    async def state(self, *facts: str, **fields: object) -> pb.GenerateMemoriesResponse:
-        return await self.extraction.GenerateMemories(stated(*facts, **fields))
-
-    async def all(self) -> list[m.Memory]:
-        return list((await self.memories.ListMemories(ms.ListMemoriesRequest())).memories)
-
-
-def stated(*facts: str, **fields: object) -> pb.GenerateMemoriesRequest:
-    given = pb.DirectFacts(facts=[pb.DirectFact(content=fact) for fact in facts])
-    return pb.GenerateMemoriesRequest(facts=given, **{"scope": ANN, **fields})
-
-
-def inline(*texts: str, role: str = "user") -> pb.InlineTurns:
-    return pb.InlineTurns(turns=[pb.InlineTurn(role=role, content=text) for text in texts])
-
-
-def contents(memories: Sequence[m.Memory]) -> list[str]:
-    return sorted(memory.content for memory in memories)
 
 
 def text(value: str) -> dict[str, metadata_pb2.MetadataValue]:

@@ -241,16 +241,24 @@ class DeleteSessionResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     DELETED_TURN_COUNT_FIELD_NUMBER: _builtins.int
+    DELETED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
+    RESTORED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
     deleted_turn_count: _builtins.int
     """How many turns went with it."""
+    deleted_memory_count: _builtins.int
+    """How many memories went, since they were learned from these turns alone."""
+    restored_memory_count: _builtins.int
+    """How many memories say again what they said before, since what they said last was learned from these turns alone."""
     def __init__(
         self,
         *,
         deleted_turn_count: _builtins.int = ...,
+        deleted_memory_count: _builtins.int = ...,
+        restored_memory_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted_turn_count", b"deleted_turn_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted_memory_count", b"deleted_memory_count", "deleted_turn_count", b"deleted_turn_count", "restored_memory_count", b"restored_memory_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

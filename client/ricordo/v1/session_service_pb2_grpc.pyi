@@ -40,7 +40,7 @@ class SessionServiceStub:
     ListSessions: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ListSessionsRequest, _session_service_pb2.ListSessionsResponse]
     """Lists sessions. Default order: last_activity_time, newest first."""
     DeleteSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.DeleteSessionRequest, _session_service_pb2.DeleteSessionResponse]
-    """Deletes a session and its turns."""
+    """Deletes a session, its turns, and every memory and revision that was learned from these alone."""
     RecordTurn: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.RecordTurnRequest, _session_service_pb2.RecordTurnResponse]
     """Records a turn, in a session made on the way when it is new."""
     BatchRecordTurns: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.BatchRecordTurnsRequest, _session_service_pb2.BatchRecordTurnsResponse]
@@ -64,7 +64,7 @@ class SessionServiceAsyncStub(SessionServiceStub):
     ListSessions: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ListSessionsRequest, _session_service_pb2.ListSessionsResponse]  # type: ignore[assignment]
     """Lists sessions. Default order: last_activity_time, newest first."""
     DeleteSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.DeleteSessionRequest, _session_service_pb2.DeleteSessionResponse]  # type: ignore[assignment]
-    """Deletes a session and its turns."""
+    """Deletes a session, its turns, and every memory and revision that was learned from these alone."""
     RecordTurn: _aio.UnaryUnaryMultiCallable[_session_service_pb2.RecordTurnRequest, _session_service_pb2.RecordTurnResponse]  # type: ignore[assignment]
     """Records a turn, in a session made on the way when it is new."""
     BatchRecordTurns: _aio.UnaryUnaryMultiCallable[_session_service_pb2.BatchRecordTurnsRequest, _session_service_pb2.BatchRecordTurnsResponse]  # type: ignore[assignment]
@@ -109,7 +109,7 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_service_pb2.DeleteSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_service_pb2.DeleteSessionResponse, _abc.Awaitable[_session_service_pb2.DeleteSessionResponse]]:
-        """Deletes a session and its turns."""
+        """Deletes a session, its turns, and every memory and revision that was learned from these alone."""
 
     @_abc_1.abstractmethod
     def RecordTurn(

@@ -17,6 +17,7 @@ from ricordo_server.db.consolidation import find_same, lock_consolidation
 from ricordo_server.db.projects import hold_settings
 from ricordo_server.db.search import Searched, get_vectors, search_by_vector
 from ricordo_server.db.sources import get_said_times
+from ricordo_server.db.turns import hold_turns
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.consolidation import (
     Decision,
@@ -26,6 +27,7 @@ from ricordo_server.domain.consolidation import (
     Weighed,
     decide,
 )
+from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.extraction import ADD, Compared, Proposal
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.generation import Generation, GenerationRules, Learned
@@ -122,11 +124,17 @@ async def consolidate(
     """
     # In one order for all writers, so that two of them never wait for each other.
     ordered = sorted(prepared, key=lambda each: (each.learned.scope.key, each.learned.kind))
+    # What is learned must not outlive a turn that is deleted meanwhile.
+    turn_ids = [
+        turn_id for each in prepared for draft in each.drafts for turn_id in draft.provenance.turn_ids
+    ]
 
     async def work(connection: TenantConnection) -> Generation:
         if rules.metadata:
             connection = await hold_settings(connection)
         generation = Generation()
+        if not await hold_turns(connection, turn_ids):
+            raise DomainError(Reason.WRITE_CONFLICT, "turns were deleted while they were read: try again")
         for each in ordered:
             await lock_consolidation(connection, each.learned.scope, each.learned.kind)
             decisions = await _decide(connection, each, rules)

@@ -29,6 +29,7 @@ from ricordo_server.db import revisions as revisions_db
 from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.projects import hold_settings
+from ricordo_server.db.sources import copy_sources
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.memory import (
@@ -244,6 +245,8 @@ async def update_memory(
         if changes_attributes:
             await attributes_db.write_attributes(connection, [written])
         await keep_revisions(connection, [memory_id], RevisionAction.UPDATED)
+        if "content" not in changes:  # it still is what the turns said
+            await copy_sources(connection, memory_id, written.revision - 1, written.revision)
         if EMBEDDED_FIELDS.intersection(changes):
             await vectors_db.drop_memory_vectors(connection, memory_id)
             return embeddings.marked(written, connection.embedding_model, [])

@@ -10,6 +10,7 @@ from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db.connection import TenantConnection
+from ricordo_server.db.sources import copy_sources
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.memory import Memory, MemoryDraft, RevisionAction
 from ricordo_server.domain.ports import Vector
@@ -50,5 +51,6 @@ async def mark_deleted(connection: TenantConnection, memory_id: str, expected: i
     deleted = await memories_db.delete_memory(connection, memory_id, expected)
     if deleted is not None:
         await keep_revisions(connection, [memory_id], RevisionAction.DELETED)
+        await copy_sources(connection, memory_id, deleted.revision - 1, deleted.revision)
         await vectors_db.drop_memory_vectors(connection, memory_id)
     return deleted

@@ -1,8 +1,10 @@
 """Sessions: their rules and transactions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ricordo_server.app.declarations import check_filter_declared, check_written
+from ricordo_server.app.forgetting import Forgotten, forget_turns
 from ricordo_server.app.permissions import check_may_read_as, check_may_write_in
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
@@ -69,21 +71,29 @@ async def list_sessions(
         return await sessions_db.list_sessions(connection, query, order_by, page)
 
 
-async def delete_session(services: Services, call: Call, store_id: str, scope: Scope) -> int:
-    """Removes a session with its turns; answers how many these were.
+@dataclass(frozen=True)
+class DeletedSession:
+    """How many turns went with it, and what became of the memories that were learned from them."""
+
+    turn_count: int
+    forgotten: Forgotten
+
+
+async def delete_session(services: Services, call: Call, store_id: str, scope: Scope) -> DeletedSession:
+    """Removes a session with its turns, and what was learned from these alone.
 
     Raises:
         DomainError: SESSION_NOT_FOUND, PERMISSION_DENIED.
     """
     check_may_write_in(call.principal, scope)
 
-    async def work(connection: TenantConnection) -> int:
+    async def work(connection: TenantConnection) -> DeletedSession:
         # Held first, so that a turn recorded meanwhile is counted or starts the session anew.
         if not await sessions_db.lock_known_session(connection, scope):
             raise not_found(scope)
         await usage_db.discount_turns(connection, scope)
-        deleted = await turns_db.delete_turns(connection, scope)
+        turn_ids = await turns_db.delete_turns(connection, scope)
         await sessions_db.delete_session(connection, scope)
-        return deleted
+        return DeletedSession(len(turn_ids), await forget_turns(connection, turn_ids))
 
     return await write_store(services.database, call, store_id, work)

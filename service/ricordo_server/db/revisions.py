@@ -2,7 +2,19 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, and_, bindparam, exists, func, insert, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+)
 
 from ricordo_server.db.conditions import in_tenant, is_unexpired
 from ricordo_server.db.connection import TenantConnection
@@ -62,3 +74,14 @@ async def get_revision(connection: TenantConnection, memory_id: str, revision: i
     statement = select(*READ).where(_of_memory(connection, memory_id), memory_revision.c.revision == revision)
     row = await connection.fetch_one(statement)
     return revision_from(row, connection) if row else None
+
+
+async def delete_revisions(connection: TenantConnection, memory_id: str, revisions: Sequence[int]) -> None:
+    """With what they rested on. The memory keeps its number: later revisions do not move up."""
+    await connection.execute(
+        delete(memory_revision).where(
+            in_tenant(memory_revision, connection),
+            memory_revision.c.memory_id == memory_id,
+            memory_revision.c.revision == func.any(literal(list(revisions), ARRAY(BigInteger))),
+        )
+    )

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import and_, bindparam, func, insert, literal, select
+from sqlalchemy import and_, bindparam, delete, func, insert, literal, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from ricordo_server.db.conditions import in_tenant, one_of
 from ricordo_server.db.connection import TenantConnection
-from ricordo_server.db.tables import memory, memory_source
-from ricordo_server.domain.memory import Memory
+from ricordo_server.db.tables import memory, memory_revision, memory_source
+from ricordo_server.domain.forgetting import Support
+from ricordo_server.domain.memory import Memory, RevisionAction
 
+OF_REVISION = ("project_id", "store_id", "memory_id", "revision")
 INSERT = (
     upsert(memory_source)
     .values({each.name: bindparam(f"new_{each.name}", type_=each.type) for each in memory_source.c})
@@ -32,12 +34,7 @@ class Source:
 
 async def get_said_times(connection: TenantConnection, memory_ids: Sequence[str]) -> dict[str, datetime]:
     """When the latest turn was said that each memory rests on as it is now."""
-    current = and_(
-        *(
-            memory.c[name] == memory_source.c[name]
-            for name in ("project_id", "store_id", "memory_id", "revision")
-        )
-    )
+    current = and_(*(memory.c[name] == memory_source.c[name] for name in OF_REVISION))
     statement = (
         select(memory_source.c.memory_id, func.max(memory_source.c.said_time).label("said_time"))
         .select_from(memory_source.join(memory, current))
@@ -47,6 +44,44 @@ async def get_said_times(connection: TenantConnection, memory_ids: Sequence[str]
     )
     rows = await connection.fetch_all(statement)
     return {row["memory_id"]: row["said_time"] for row in rows}
+
+
+async def list_supports(connection: TenantConnection, turn_ids: Sequence[str]) -> dict[str, list[Support]]:
+    """Every revision of each memory that rests on one of the turns, and how many of its turns are among them."""
+    if not turn_ids:
+        return {}
+    touched = select(memory_source.c.memory_id).where(
+        in_tenant(memory_source, connection), one_of(memory_source.c.turn_id, turn_ids)
+    )
+    of_revision = and_(*(memory_revision.c[name] == memory_source.c[name] for name in OF_REVISION))
+    going = func.count(memory_source.c.turn_id).filter(one_of(memory_source.c.turn_id, turn_ids))
+    statement = (
+        select(
+            memory_revision.c.memory_id,
+            memory_revision.c.revision,
+            memory_revision.c.action,
+            going.label("going"),
+            func.count(memory_source.c.turn_id).label("turns"),
+        )
+        .select_from(memory_revision.outerjoin(memory_source, of_revision))
+        .where(in_tenant(memory_revision, connection), memory_revision.c.memory_id.in_(touched))
+        .group_by(memory_revision.c.memory_id, memory_revision.c.revision, memory_revision.c.action)
+        .order_by(memory_revision.c.memory_id, memory_revision.c.revision)
+    )
+    supports: dict[str, list[Support]] = {}
+    for row in await connection.fetch_all(statement):
+        support = Support(
+            row["revision"], RevisionAction(row["action"]), row["going"], row["turns"] - row["going"]
+        )
+        supports.setdefault(row["memory_id"], []).append(support)
+    return supports
+
+
+async def delete_sources(connection: TenantConnection, turn_ids: Sequence[str]) -> None:
+    """The turns are gone: what still stands rests on others."""
+    if turn_ids:
+        of_turns = one_of(memory_source.c.turn_id, turn_ids)
+        await connection.execute(delete(memory_source).where(in_tenant(memory_source, connection), of_turns))
 
 
 async def copy_sources(connection: TenantConnection, memory_id: str, revision: int, to: int) -> None:

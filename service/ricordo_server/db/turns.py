@@ -128,10 +128,23 @@ async def list_run(connection: TenantConnection, run: SessionRange, limit: int) 
     return [turn_from(row, connection) for row in rows]
 
 
-async def delete_turns(connection: TenantConnection, scope: Scope) -> int:
-    """Removes the turns of a session with their vectors; answers how many."""
+async def delete_turns(connection: TenantConnection, scope: Scope) -> list[str]:
+    """Removes the turns of a session with their vectors; answers their ids."""
     statement = delete(turn).where(in_tenant(turn, connection), turn.c.scope_key == scope.key)
-    return (await connection.execute(statement)).rowcount
+    return [row["turn_id"] for row in await connection.fetch_all(statement.returning(turn.c.turn_id))]
+
+
+async def hold_turns(connection: TenantConnection, turn_ids: Sequence[str]) -> bool:
+    """Whether all of them are there; they stay until the transaction ends."""
+    if not turn_ids:
+        return True
+    statement = (
+        select(turn.c.turn_id)
+        .where(in_tenant(turn, connection), one_of(turn.c.turn_id, turn_ids))
+        .order_by(turn.c.turn_id)
+        .with_for_update(read=True, key_share=True)
+    )
+    return len(await connection.fetch_all(statement)) == len(set(turn_ids))
 
 
 def matching(query: TurnQuery) -> ColumnElement[bool]:

@@ -4,7 +4,19 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
-from sqlalchemy import BigInteger, ColumnElement, Table, bindparam, func, insert, literal, select, update
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Table,
+    and_,
+    bindparam,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 
 from ricordo_server.db.conditions import in_tenant, one_of
 from ricordo_server.db.connection import ProjectConnection, TenantConnection
@@ -42,6 +54,13 @@ async def discount_memory(connection: TenantConnection, memory_id: str) -> None:
     """The memory is about to be removed with its revisions."""
     condition = memory_revision.c.memory_id == memory_id
     await _count(connection, memory_revision, MEMORY_TEXTS, -1, condition, sign=-1)
+
+
+async def discount_revisions(connection: TenantConnection, memory_id: str, revisions: Sequence[int]) -> None:
+    """These revisions of a memory that stays are about to be removed."""
+    chosen = memory_revision.c.revision == func.any(literal(list(revisions), ARRAY(BigInteger)))
+    condition = and_(memory_revision.c.memory_id == memory_id, chosen)
+    await _count(connection, memory_revision, MEMORY_TEXTS, 0, condition, sign=-1)
 
 
 async def discount_turns(connection: TenantConnection, scope: Scope) -> None:

@@ -57,7 +57,11 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
         return await answer_once(
             request,
             pb.DeleteSessionResponse,
-            lambda deleted: pb.DeleteSessionResponse(deleted_turn_count=deleted),
+            lambda deleted: pb.DeleteSessionResponse(
+                deleted_turn_count=deleted.turn_count,
+                deleted_memory_count=deleted.forgotten.removed,
+                restored_memory_count=deleted.forgotten.restored,
+            ),
             lambda call: sessions.delete_session(self._services, call, request.store_id, scope),
         )
 

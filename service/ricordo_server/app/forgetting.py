@@ -1,0 +1,67 @@
+"""What was learned from turns goes with them, inside the transaction that deletes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ricordo_server.db import attributes as attributes_db
+from ricordo_server.db import embeddings as vectors_db
+from ricordo_server.db import idempotency
+from ricordo_server.db import memories as memories_db
+from ricordo_server.db import revisions as revisions_db
+from ricordo_server.db import sources as sources_db
+from ricordo_server.db import usage as usage_db
+from ricordo_server.db.connection import TenantConnection
+from ricordo_server.domain.forgetting import Forgetting, forget
+from ricordo_server.domain.memory import CHANGEABLE_FIELDS, RevisionAction
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """How many memories went, and how many say again what they said before."""
+
+    removed: int = 0
+    restored: int = 0
+
+
+async def forget_turns(connection: TenantConnection, turn_ids: Sequence[str]) -> Forgotten:
+    """Removes, or takes back to what rests on other turns, every memory and revision that rests on these alone."""
+    supports = await sources_db.list_supports(connection, turn_ids)
+    removed = restored = 0
+    for memory_id, revisions in supports.items():
+        forgetting = forget(revisions)
+        await _apply(connection, memory_id, forgetting)
+        removed += forgetting.purge
+        restored += forgetting.restore is not None
+    await sources_db.delete_sources(connection, turn_ids)
+    return Forgotten(removed, restored)
+
+
+async def _apply(connection: TenantConnection, memory_id: str, forgetting: Forgetting) -> None:
+    if forgetting.purge:
+        await usage_db.discount_memory(connection, memory_id)
+        await memories_db.purge_memory(connection, memory_id, None)
+    elif forgetting.restore is not None:
+        await _restore(connection, memory_id, forgetting.restore)
+    if forgetting.purge or forgetting.remove:
+        await idempotency.forget_answers(connection, memory_id)
+    if forgetting.remove:
+        await usage_db.discount_revisions(connection, memory_id, forgetting.remove)
+        await revisions_db.delete_revisions(connection, memory_id, forgetting.remove)
+
+
+async def _restore(connection: TenantConnection, memory_id: str, revision: int) -> None:
+    """Housekeeping embeds it anew: no model is waited for while rows are locked. No quota stands in the way."""
+    past = await revisions_db.get_revision(connection, memory_id, revision)
+    current = (await memories_db.get_memories(connection, [memory_id], include_deleted=True)).get(memory_id)
+    if past is None or current is None:  # expired: nobody reads it, and the sweep has it
+        return
+    names = (*CHANGEABLE_FIELDS, "provenance")
+    changes = {name: getattr(past.memory, name) for name in names if name != "expire_time"}
+    restored = await memories_db.restore_memory(connection, memory_id, changes, current.revision)
+    if restored is None:
+        return
+    await attributes_db.write_attributes(connection, [restored])
+    await revisions_db.write_revisions(connection, [memory_id], RevisionAction.UPDATED)
+    await usage_db.count_memories(connection, [memory_id], created=False)
+    await sources_db.copy_sources(connection, memory_id, revision, restored.revision)
+    await vectors_db.drop_memory_vectors(connection, memory_id)
