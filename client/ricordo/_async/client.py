@@ -5,6 +5,7 @@ from typing import Self
 
 from ricordo._async.channel import AsyncConnection
 from ricordo._async.contexts import AsyncContexts
+from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.identities import AsyncIdentity
 from ricordo._async.memories import AsyncMemories
 from ricordo._async.projects import AsyncAdmin, AsyncProject
@@ -79,6 +80,7 @@ class AsyncClient:
         self._connection = AsyncConnection(settings)
         self.memories = AsyncMemories(self._connection)
         self.sessions = AsyncSessions(self._connection)
+        self.extraction = AsyncExtraction(self._connection)
         self.context = AsyncContexts(self._connection)
         self.stores = AsyncStores(self._connection)
         self.project = AsyncProject(self._connection)

@@ -8,7 +8,7 @@ from ricordo._async.pager import AsyncPager
 from ricordo._convert import session_requests as requests
 from ricordo._convert.paging import at_page
 from ricordo._convert.searches import decode_turn_hits, encode_options
-from ricordo._convert.turns import decode_recorded, decode_session, decode_turn
+from ricordo._convert.turns import decode_deleted, decode_recorded, decode_session, decode_turn
 from ricordo.filters import FilterInput
 from ricordo.models import MetadataValue, SearchMode, View
 
@@ -106,18 +106,18 @@ class AsyncSessions:
         store: str | None = None,
         request_id: str | None = None,
         timeout: float | None = None,
-    ) -> int:
-        """Deletes a session and its turns.
+    ) -> models.DeletedSession:
+        """Deletes a session, its turns, and what was learned from these alone.
 
         Returns:
-            How many turns went with it.
+            How much went with it.
 
         Raises:
             NotFoundError: There is none, or none that this credential may see.
         """
         request = requests.delete_session_request(scope, store=store, request_id=request_id)
         reply = await self._connection.call(lambda stubs: stubs.sessions.DeleteSession, request, timeout)
-        return reply.deleted_turn_count
+        return decode_deleted(reply)
 
     async def record_turn(
         self,

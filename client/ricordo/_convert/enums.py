@@ -10,6 +10,7 @@ from ricordo.models.filter import Comparator
 from ricordo.v1 import (
     context_pb2,
     context_service_pb2,
+    extraction_service_pb2,
     failure_pb2,
     filter_pb2,
     identity_service_pb2,
@@ -89,6 +90,9 @@ MEMORY_KIND = EnumCodec(models.MemoryKind, memory_pb2.MemoryKind, "MEMORY_KIND")
 MEMORY_SOURCE = EnumCodec(models.MemorySource, memory_pb2.MemorySource, "MEMORY_SOURCE")
 MANAGED_TOPIC = EnumCodec(models.ManagedTopic, memory_pb2.ManagedTopic, "MANAGED_TOPIC")
 REVISION_ACTION = EnumCodec(models.RevisionAction, memory_pb2.RevisionAction, "REVISION_ACTION")
+METADATA_MERGE_STRATEGY = EnumCodec(
+    models.MetadataMergeStrategy, extraction_service_pb2.MetadataMergeStrategy, "METADATA_MERGE_STRATEGY"
+)
 VISIBILITY = EnumCodec(models.Visibility, scope_pb2.Visibility, "VISIBILITY", {"ORG": "PROJECT"})
 SEARCH_MODE = EnumCodec(models.SearchMode, search_pb2.SearchMode, "SEARCH_MODE")
 FUSION_METHOD = EnumCodec(models.FusionMethod, search_pb2.FusionMethod, "FUSION_METHOD")

@@ -24,7 +24,7 @@ def encode_memory(
         agent_id=memory.agent_id,
         visibility=enums.VISIBILITY.encode(memory.visibility),
         metadata=values.encode_metadata(memory.metadata),
-        topics=[_encode_topic(topic) for topic in memory.topics],
+        topics=[encode_topic(topic) for topic in memory.topics],
         tags=memory.tags,
         source=enums.MEMORY_SOURCE.encode(memory.source),
         event_time=values.encode_time(memory.event_time, "event_time"),
@@ -128,7 +128,8 @@ def _name(items: Iterable[tuple[str, int]], number: int) -> str:
     return next((name for name, value in items if value == number), str(number))
 
 
-def _encode_topic(topic: models.Topic) -> memory_pb2.Topic:
+def encode_topic(topic: models.Topic) -> memory_pb2.Topic:
+    """Encodes a topic."""
     if isinstance(topic, models.ManagedTopic):
         return memory_pb2.Topic(managed=enums.MANAGED_TOPIC.encode(topic))
     return memory_pb2.Topic(custom_label=topic)

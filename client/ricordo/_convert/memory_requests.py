@@ -215,3 +215,22 @@ def list_revisions_request(
 def get_revision_request(memory_id: str, revision: int, *, store: str | None) -> pb.GetMemoryRevisionRequest:
     """Asks for one revision of a memory."""
     return pb.GetMemoryRevisionRequest(store_id=store or "", memory_id=memory_id, revision=revision)
+
+
+@sendable
+def rollback_request(
+    memory_id: str,
+    target_revision: int,
+    *,
+    expected_revision: int | None,
+    store: str | None,
+    request_id: str | None,
+) -> pb.RollbackMemoryRequest:
+    """Asks to go back to a revision."""
+    return pb.RollbackMemoryRequest(
+        store_id=store or "",
+        memory_id=memory_id,
+        target_revision=target_revision,
+        expected_revision=expected_revision,
+        request_id=paging.fresh(request_id),
+    )

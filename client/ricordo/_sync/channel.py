@@ -15,6 +15,7 @@ from ricordo._sync.credentials import Credentials
 from ricordo.errors import MemoryClientError
 from ricordo.v1.admin_service_pb2_grpc import AdminServiceStub
 from ricordo.v1.context_service_pb2_grpc import ContextServiceStub
+from ricordo.v1.extraction_service_pb2_grpc import ExtractionServiceStub
 from ricordo.v1.identity_service_pb2 import IssueTokenRequest, IssueTokenResponse
 from ricordo.v1.identity_service_pb2_grpc import IdentityServiceStub
 from ricordo.v1.memory_service_pb2_grpc import MemoryServiceStub
@@ -32,6 +33,7 @@ class Stubs:
     def __init__(self, channel: Channel) -> None:
         self.admin = AdminServiceStub(channel)
         self.contexts = ContextServiceStub(channel)
+        self.extraction = ExtractionServiceStub(channel)
         self.identity = IdentityServiceStub(channel)
         self.memories = MemoryServiceStub(channel)
         self.projects = ProjectServiceStub(channel)

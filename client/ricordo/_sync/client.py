@@ -7,6 +7,7 @@ from typing import Self
 from ricordo._settings import DEFAULT_TARGET, DEFAULT_TIMEOUT, TokenProvider, make_credential, make_settings
 from ricordo._sync.channel import Connection
 from ricordo._sync.contexts import Contexts
+from ricordo._sync.extraction import Extraction
 from ricordo._sync.identities import Identity
 from ricordo._sync.memories import Memories
 from ricordo._sync.projects import Admin, Project
@@ -80,6 +81,7 @@ class Client:
         self._connection = Connection(settings)
         self.memories = Memories(self._connection)
         self.sessions = Sessions(self._connection)
+        self.extraction = Extraction(self._connection)
         self.context = Contexts(self._connection)
         self.stores = Stores(self._connection)
         self.project = Project(self._connection)

@@ -327,6 +327,43 @@ class Memories:
         )
         self._connection.call(lambda stubs: stubs.memories.DeleteMemory, request, timeout)
 
+    def rollback(
+        self,
+        memory_id: str,
+        target_revision: int,
+        *,
+        expected_revision: int | None = None,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.Memory:
+        """Makes a memory what it was at a revision, as a new revision; a deleted one comes back.
+
+        When it ends stays as it is.
+
+        Args:
+            memory_id: The memory.
+            target_revision: The revision to go back to.
+            expected_revision: Refuse when the memory is at another revision.
+            store: The store.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+
+        Raises:
+            NotFoundError: There is no such memory or revision.
+            RevisionMismatchError: It is at another revision than `expected_revision`.
+            AlreadyExistsError: Another memory has its key by now.
+        """
+        request = requests.rollback_request(
+            memory_id,
+            target_revision,
+            expected_revision=expected_revision,
+            store=store,
+            request_id=request_id,
+        )
+        reply = self._connection.call(lambda stubs: stubs.memories.RollbackMemory, request, timeout)
+        return decode_memory(reply.memory)
+
     def search(
         self,
         query: str = "",

@@ -7,7 +7,7 @@ from ricordo import models
 from ricordo._convert import session_requests as requests
 from ricordo._convert.paging import at_page
 from ricordo._convert.searches import decode_turn_hits, encode_options
-from ricordo._convert.turns import decode_recorded, decode_session, decode_turn
+from ricordo._convert.turns import decode_deleted, decode_recorded, decode_session, decode_turn
 from ricordo._sync.channel import Connection
 from ricordo._sync.pager import Pager
 from ricordo.filters import FilterInput
@@ -107,18 +107,18 @@ class Sessions:
         store: str | None = None,
         request_id: str | None = None,
         timeout: float | None = None,
-    ) -> int:
-        """Deletes a session and its turns.
+    ) -> models.DeletedSession:
+        """Deletes a session, its turns, and what was learned from these alone.
 
         Returns:
-            How many turns went with it.
+            How much went with it.
 
         Raises:
             NotFoundError: There is none, or none that this credential may see.
         """
         request = requests.delete_session_request(scope, store=store, request_id=request_id)
         reply = self._connection.call(lambda stubs: stubs.sessions.DeleteSession, request, timeout)
-        return reply.deleted_turn_count
+        return decode_deleted(reply)
 
     def record_turn(
         self,

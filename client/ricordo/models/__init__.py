@@ -42,6 +42,14 @@ from ricordo.models.facade import (
     MemoryOrigin,
     MemoryRequestContext,
 )
+from ricordo.models.generation import (
+    DirectFact,
+    GeneratedMemory,
+    Generation,
+    MetadataMergeStrategy,
+    SessionRange,
+    SpokenTurn,
+)
 from ricordo.models.memory import (
     CustomDetails,
     Details,
@@ -89,7 +97,7 @@ from ricordo.models.settings import (
     ProjectChanges,
     ProjectSettings,
 )
-from ricordo.models.turn import NewTurn, RecordedTurn, Session, ToolCall, Turn
+from ricordo.models.turn import DeletedSession, NewTurn, RecordedTurn, Session, ToolCall, Turn
 
 __all__ = [
     "AccessToken",
@@ -113,13 +121,17 @@ __all__ = [
     "CustomMemorySaveResult",
     "CustomType",
     "DeleteResult",
+    "DeletedSession",
     "Details",
+    "DirectFact",
     "Domain",
     "EpisodicDetails",
     "EpisodicEntry",
     "Exactly",
     "FailureClass",
     "FusionMethod",
+    "GeneratedMemory",
+    "Generation",
     "ItemError",
     "LeftOut",
     "LeftOutCause",
@@ -139,6 +151,7 @@ __all__ = [
     "MemorySource",
     "Metadata",
     "MetadataKey",
+    "MetadataMergeStrategy",
     "MetadataPolicy",
     "MetadataType",
     "MetadataValue",
@@ -176,8 +189,10 @@ __all__ = [
     "ServiceAccount",
     "ServiceAccountSecret",
     "Session",
+    "SessionRange",
     "SourceOutcome",
     "SourceSpec",
+    "SpokenTurn",
     "Store",
     "TagScalar",
     "TaxonomicDetails",

@@ -69,3 +69,14 @@ class RecordedTurn(Model):
 
     turn: Turn
     created: bool
+
+
+class DeletedSession(Model):
+    """What went with a session: its turns, and what was learned from these alone.
+
+    `restored_memories` say again what they said before.
+    """
+
+    turns: int
+    memories: int = 0
+    restored_memories: int = 0

@@ -67,7 +67,7 @@ async def test_the_life_of_a_session(live: AsyncClient) -> None:
     await live.sessions.record_turn(NewTurn(role="user", content="x"), scope=MONDAY)
     assert (await live.sessions.get(MONDAY)).last_turn_seq == 1
     assert [one.scope async for one in live.sessions.list(filters={"metadata.n": 1})] == [created.scope]
-    assert await live.sessions.delete(MONDAY) == 1
+    assert (await live.sessions.delete(MONDAY)).turns == 1
     with pytest.raises(errors.NotFoundError) as caught:
         await live.sessions.get(MONDAY)
     assert caught.value.reason == "SESSION_NOT_FOUND"

@@ -11,7 +11,9 @@ from google.protobuf.message import Message
 
 from ricordo import Client, models
 from ricordo._sync.pager import Pager
+from ricordo.errors import MemoryClientError
 from ricordo.v1 import admin_service_pb2 as admin
+from ricordo.v1 import extraction_service_pb2 as extraction
 from ricordo.v1 import identity_service_pb2 as identity
 from ricordo.v1 import memory_pb2, project_pb2
 from ricordo.v1 import memory_service_pb2 as memories
@@ -108,6 +110,41 @@ CASES = {
         lambda answer: answer is None,
         {"memory_id": "m1", "purge": True},
     ),
+    "RollbackMemory": Case(
+        lambda client: client.memories.rollback("m1", 2, expected_revision=5),
+        memories.RollbackMemoryResponse(memory=wire_memory(revision=6)),
+        lambda memory: memory.revision == 6,
+        {"memory_id": "m1", "target_revision": 2, "expected_revision": 5},
+    ),
+    "GenerateMemories": Case(
+        lambda client: client.extraction.generate(
+            facts=["I like tea.", models.DirectFact(content="I like milk.", topics=["drinks"])],
+            scope=models.Scope(user_id="ada"),
+            consolidate=False,
+            metadata={"plan": 1},
+            metadata_merge_strategy="merge",
+            dry_run=True,
+        ),
+        extraction.GenerateMemoriesResponse(
+            memories=[
+                extraction.GeneratedMemory(
+                    memory=wire_memory(), action=memory_pb2.REVISION_ACTION_UPDATED, previous_revision=3
+                )
+            ],
+            report=extraction.GenerationReport(known_count=1, incomplete=True),
+        ),
+        lambda made: (
+            (made.memories[0].action, made.memories[0].previous_revision, made.known, made.incomplete)
+            == ("updated", 3, 1, True)
+        ),
+        {
+            "scope.user_id": "ada",
+            "disable_consolidation": True,
+            "metadata_merge_strategy": 2,
+            "dry_run": True,
+            "kinds": [],
+        },
+    ),
     "SearchMemories": Case(
         lambda client: client.memories.search(
             "tea",
@@ -175,8 +212,8 @@ CASES = {
     ),
     "DeleteSession": Case(
         lambda client: client.sessions.delete(SESSION),
-        sessions.DeleteSessionResponse(deleted_turn_count=2),
-        lambda count: count == 2,
+        sessions.DeleteSessionResponse(deleted_turn_count=2, deleted_memory_count=1),
+        lambda deleted: (deleted.turns, deleted.memories, deleted.restored_memories) == (2, 1, 0),
         {"scope.session_id": "s1"},
     ),
     "RecordTurn": Case(
@@ -437,3 +474,20 @@ def read(message: object, path: str) -> object:
     for name in path.split("."):
         message = getattr(message, name)
     return message
+
+
+def test_memories_are_made_of_one_source(client: Client) -> None:
+    for sources in ({}, {"facts": ["a"], "turns": [models.SpokenTurn(role="user", content="b")]}):
+        with pytest.raises(MemoryClientError, match="one of session, turns and facts"):
+            client.extraction.generate(**sources)
+
+
+def test_a_range_of_a_session_is_sent_as_it_is(client: Client, fake: FakeService) -> None:
+    fake.answer("GenerateMemories", extraction.GenerateMemoriesResponse())
+    client.extraction.generate(session=models.SessionRange(scope=SESSION, to_turn_seq=7))
+    sent = fake.calls[-1].request
+    assert (sent.session.scope.session_id, sent.session.from_turn_seq, sent.session.to_turn_seq) == (
+        "s1",
+        0,
+        7,
+    )

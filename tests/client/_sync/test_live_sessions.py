@@ -64,7 +64,7 @@ def test_the_life_of_a_session(live: Client) -> None:
     live.sessions.record_turn(NewTurn(role="user", content="x"), scope=MONDAY)
     assert (live.sessions.get(MONDAY)).last_turn_seq == 1
     assert [one.scope for one in live.sessions.list(filters={"metadata.n": 1})] == [created.scope]
-    assert live.sessions.delete(MONDAY) == 1
+    assert (live.sessions.delete(MONDAY)).turns == 1
     with pytest.raises(errors.NotFoundError) as caught:
         live.sessions.get(MONDAY)
     assert caught.value.reason == "SESSION_NOT_FOUND"

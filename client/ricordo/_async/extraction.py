@@ -1,0 +1,77 @@
+"""From what was said to memories: `client.extraction`."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from ricordo import models
+from ricordo._async.channel import AsyncConnection
+from ricordo._convert.generation import decode_generation, generate_request
+from ricordo.models import MemoryKind, MetadataMergeStrategy
+
+
+class AsyncExtraction:
+    """Makes memories of turns and of facts."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def generate(
+        self,
+        *,
+        session: models.SessionRange | None = None,
+        turns: Sequence[models.SpokenTurn] = (),
+        facts: Sequence[models.DirectFact | str] = (),
+        scope: models.Scope | None = None,
+        kinds: Collection[MemoryKind | str] = (),
+        time_zone: str = "",
+        consolidate: bool = True,
+        allowed_topics: Sequence[models.Topic] = (),
+        metadata: Mapping[str, object] | None = None,
+        metadata_merge_strategy: MetadataMergeStrategy | str | None = None,
+        dry_run: bool = False,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.Generation:
+        """Makes memories of a session's turns, of other turns, or of facts; waits for the model.
+
+        They are private, and of no session. A new fact updates or replaces one that it contradicts.
+
+        Args:
+            session: Turns of a session. One of this, `turns` and `facts` is required.
+            turns: Turns that are not recorded, 1 to 500.
+            facts: Facts as they are, 1 to 500.
+            scope: Whose memories: a user or labels. With `session`, None means the session's own.
+            kinds: What to extract: semantic, episodic, procedural, taxonomic; none: semantic.
+            time_zone: The IANA zone that `turns` are in; empty: the project's.
+            consolidate: False: no memory is updated or replaced for what is said now.
+            allowed_topics: Keep only what is about one of these; none: everything.
+            metadata: For each memory made or updated.
+            metadata_merge_strategy: How it meets that of a memory which is updated; None: `overwrite`.
+            dry_run: Only say what would be done.
+            store: The store; None: `default`.
+            request_id: Makes a repeat by the caller safe.
+            timeout: Seconds; None: the client's.
+
+        Raises:
+            MemoryClientError: Not exactly one of session, turns and facts was given.
+            NotFoundError: There is no such session.
+            ServiceUnavailableError: The extraction model cannot be reached.
+            MemoryBadRequestError: The model has no use for these turns (EXTRACTION_FAILED).
+        """
+        request = generate_request(
+            session=session,
+            turns=turns,
+            facts=facts,
+            scope=scope,
+            kinds=kinds,
+            time_zone=time_zone,
+            consolidate=consolidate,
+            allowed_topics=allowed_topics,
+            metadata=metadata or {},
+            metadata_merge_strategy=metadata_merge_strategy,
+            dry_run=dry_run,
+            store=store,
+            request_id=request_id,
+        )
+        reply = await self._connection.call(lambda stubs: stubs.extraction.GenerateMemories, request, timeout)
+        return decode_generation(reply)

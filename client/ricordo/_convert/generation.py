@@ -1,0 +1,90 @@
+"""Requests to make memories, and what came of them."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from ricordo import models
+from ricordo._convert import enums, memories, paging, scopes, values
+from ricordo._convert.sendable import sendable
+from ricordo.errors import MemoryClientError
+from ricordo.v1 import extraction_service_pb2 as pb
+
+
+@sendable
+def generate_request(
+    *,
+    session: models.SessionRange | None,
+    turns: Sequence[models.SpokenTurn],
+    facts: Sequence[models.DirectFact | str],
+    scope: models.Scope | None,
+    kinds: Collection[models.MemoryKind | str],
+    time_zone: str,
+    consolidate: bool,
+    allowed_topics: Sequence[models.Topic],
+    metadata: Mapping[str, object],
+    metadata_merge_strategy: models.MetadataMergeStrategy | str | None,
+    dry_run: bool,
+    store: str | None,
+    request_id: str | None,
+) -> pb.GenerateMemoriesRequest:
+    """Asks to make memories.
+
+    Raises:
+        MemoryClientError: None of session, turns and facts was given, or several.
+    """
+    if sum(map(bool, (session, turns, facts))) != 1:
+        raise MemoryClientError("give one of session, turns and facts: memories are made of one of them")
+    return pb.GenerateMemoriesRequest(
+        store_id=store or "",
+        scope=scopes.encode_scope(scope) if scope else None,
+        session=_encode_range(session) if session else None,
+        turns=pb.InlineTurns(turns=map(_encode_turn, turns), time_zone=time_zone) if turns else None,
+        facts=pb.DirectFacts(facts=map(_encode_fact, facts)) if facts else None,
+        kinds=[enums.MEMORY_KIND.encode(kind) for kind in kinds],
+        disable_consolidation=not consolidate,
+        allowed_topics=[memories.encode_topic(topic) for topic in allowed_topics],
+        metadata=values.encode_metadata(metadata),
+        metadata_merge_strategy=enums.METADATA_MERGE_STRATEGY.encode(metadata_merge_strategy),
+        dry_run=dry_run,
+        request_id=paging.fresh(request_id),
+    )
+
+
+def _encode_range(given: models.SessionRange) -> pb.SessionRange:
+    return pb.SessionRange(
+        scope=scopes.encode_scope(given.scope),
+        from_turn_seq=given.from_turn_seq or 0,
+        to_turn_seq=given.to_turn_seq or 0,
+        start_time=values.encode_time(given.start_time, "session.start_time"),
+        end_time=values.encode_time(given.end_time, "session.end_time"),
+    )
+
+
+def _encode_turn(turn: models.SpokenTurn) -> pb.InlineTurn:
+    event_time = values.encode_time(turn.event_time, "event_time")
+    return pb.InlineTurn(role=turn.role, content=turn.content, event_time=event_time)
+
+
+def _encode_fact(fact: models.DirectFact | str) -> pb.DirectFact:
+    if isinstance(fact, str):
+        return pb.DirectFact(content=fact)
+    return pb.DirectFact(content=fact.content, topics=[memories.encode_topic(topic) for topic in fact.topics])
+
+
+def decode_generation(reply: pb.GenerateMemoriesResponse) -> models.Generation:
+    """Decodes what was made."""
+    report = reply.report
+    return models.Generation(
+        memories=tuple(
+            models.GeneratedMemory(
+                memory=memories.decode_memory(each.memory),
+                action=enums.REVISION_ACTION.decode(each.action),
+                previous_revision=each.previous_revision or None,
+            )
+            for each in reply.memories
+        ),
+        known=report.known_count,
+        unquoted=report.unquoted_count,
+        invalid=report.invalid_count,
+        off_topic=report.off_topic_count,
+        incomplete=report.incomplete,
+    )
