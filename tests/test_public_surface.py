@@ -35,7 +35,8 @@ PUBLIC = {
     "ricordo.filters": ["Field", "Filter", "FilterInput", "all_of", "any_of", "field", "parse"],
 }
 GROUPS = {
-    "memories": "batch_create create delete get get_by_key list list_domains put revisions search update",
+    "extraction": "generate",
+    "memories": "batch_create create delete get get_by_key list list_domains put revisions rollback search update",
     "sessions": "batch_record_turns create delete get get_turn list list_turns record_turn search_turns",
     "stores": "create delete get list update",
     "context": "build",
