@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from ricordo_server.credentials.settings import OidcSettings
 from ricordo_server.embedding import EmbeddingSettings
 from ricordo_server.extraction import ExtractionSettings
 from ricordo_server.reranking import RerankSettings
@@ -63,6 +64,8 @@ class Settings(BaseSettings):
     """`iss` of the tokens that this installation issues."""
     token_audience: str = Field("ricordo", min_length=1)
     """`aud` of these tokens."""
+    oidc: dict[str, OidcSettings] = Field(default_factory=dict)
+    """Other issuers whose tokens are taken, each under a name: `RICORDO_OIDC__<NAME>__ISSUER` and so on."""
     development_project: UUID | None = None
     """Turns the development principal on, loopback only: the project of callers without a token."""
 

@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import grpc.aio
+import httpx
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
@@ -36,6 +37,7 @@ from ricordo_server.app.services import Services
 from ricordo_server.app.standing import Standing
 from ricordo_server.config import Settings
 from ricordo_server.credentials.key_sealing import KeySealing
+from ricordo_server.credentials.oidc import Issuer, make_issuer
 from ricordo_server.credentials.secrets import SecretHashing
 from ricordo_server.db.checks import find_faults, find_model
 from ricordo_server.db.connection import Database, Pool, open_pool
@@ -123,7 +125,7 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
         extractors = Extractors(settings.extraction, counter)
         stack.push_async_callback(extractors.aclose)
         hashing = SecretHashing()
-        access_tokens = make_access_tokens(settings, pool, hashing)
+        access_tokens = make_access_tokens(settings, pool, hashing, issuers=await _issuers(stack, settings))
         if fault := await access_tokens.key_ring.find_fault():
             log.warning(fault)
         yield Services(
@@ -140,15 +142,33 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
         )
 
 
-def make_access_tokens(settings: Settings, pool: Pool, hashing: SecretHashing) -> AccessTokens:
+async def _issuers(stack: AsyncExitStack, settings: Settings) -> list[Issuer]:
+    if any(issuer.issuer == settings.token_issuer for issuer in settings.oidc.values()):
+        raise UnsafeToServe(
+            ["RICORDO_TOKEN_ISSUER is that of another issuer: give this server one of its own"]
+        )
+    if not settings.oidc:
+        return []
+    client = await stack.enter_async_context(httpx.AsyncClient())
+    return [make_issuer(name, issuer, client) for name, issuer in settings.oidc.items()]
+
+
+def make_access_tokens(
+    settings: Settings, pool: Pool, hashing: SecretHashing, *, issuers: Sequence[Issuer] = ()
+) -> AccessTokens:
     """
     Raises:
         KeySecretError: a key secret is too short.
     """
     secrets = settings.key_secrets()
-    key_ring = KeyRing(pool, KeySealing(secrets) if secrets else None)
-    names = TokenNames(settings.token_issuer, settings.token_audience)
-    return AccessTokens(pool, names, key_ring=key_ring, standing=Standing(pool), hashing=hashing)
+    return AccessTokens(
+        pool,
+        TokenNames(settings.token_issuer, settings.token_audience),
+        key_ring=KeyRing(pool, KeySealing(secrets) if secrets else None),
+        standing=Standing(pool),
+        hashing=hashing,
+        issuers=issuers,
+    )
 
 
 async def _pool(stack: AsyncExitStack, url: str, size: int, settings: Settings) -> Pool:

@@ -9,6 +9,7 @@ from uuid import uuid4
 from ricordo_server.app.key_ring import KeyRing, Now, OpenKey, utc_now
 from ricordo_server.app.permissions import WRITERS, denied
 from ricordo_server.app.standing import ASK_SECONDS, Standing, asker
+from ricordo_server.credentials.oidc import Issuer
 from ricordo_server.credentials.secrets import SecretHashing, find_secret_id
 from ricordo_server.credentials.signed_tokens import (
     OWN_ALGORITHM,
@@ -51,6 +52,7 @@ class AccessTokens:
         key_ring: KeyRing,
         standing: Standing,
         hashing: SecretHashing,
+        issuers: Sequence[Issuer] = (),
         now: Now = utc_now,
     ) -> None:
         self._pool = pool
@@ -58,22 +60,34 @@ class AccessTokens:
         self.key_ring = key_ring
         self._standing = standing
         self._hashing = hashing
+        self._issuers = issuers
         self._now = now
 
     async def authenticate(self, token: str) -> Principal:
         """Whom a bearer token stands for.
 
         Raises:
-            DomainError: UNAUTHENTICATED, with one text for every cause; the log has the cause.
+            DomainError: UNAUTHENTICATED, with one text for every cause: the log has it. ISSUER_UNAVAILABLE.
         """
         try:
-            unverified = read_unverified(token)
-            if unverified.issuer != self._names.issuer:
-                raise BadTokenError("an issuer that is not known")
-            return await self._read_own(unverified)
+            return await self._read(read_unverified(token))
         except BadTokenError as error:
             log.info("credential refused", extra={"cause": error.cause})
             raise unauthenticated() from error
+
+    async def _read(self, unverified: Unverified) -> Principal:
+        if unverified.issuer == self._names.issuer:
+            return await self._read_own(unverified)
+        for issuer in self._issuers:
+            if issuer.has_issued(unverified):
+                return await self._read_other(issuer, unverified)
+        raise BadTokenError("an issuer that is not known, or for another audience")
+
+    async def _read_other(self, issuer: Issuer, unverified: Unverified) -> Principal:
+        principal = await issuer.read(unverified)
+        if principal.project_id is None or not await self._standing.project_exists(principal.project_id):
+            raise BadTokenError("a project that is not there")
+        return principal
 
     async def _read_own(self, unverified: Unverified) -> Principal:
         key = await self.key_ring.find_public(unverified.key_id)

@@ -229,10 +229,11 @@ def doctor(
 
 
 def require_credentials(settings: Settings) -> None:
-    if settings.development_project is None and not settings.key_secrets():
+    if settings.development_project is None and not settings.key_secrets() and not settings.oidc:
         raise Refusal(
             "nobody could call this server: set RICORDO_KEY_SECRET for service accounts (`ricordo keys rotate` makes "
-            "the first key), or, on this machine alone, RICORDO_DEVELOPMENT_PROJECT to the id of a project",
+            "the first key), RICORDO_OIDC__<NAME>__ISSUER for an issuer of your own, or, on this machine alone, "
+            "RICORDO_DEVELOPMENT_PROJECT to the id of a project",
             status=MISUSE,
         )
 
