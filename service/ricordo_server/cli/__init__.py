@@ -2,7 +2,7 @@
 
 import typer
 
-from ricordo_server.cli import keys, limits, operate, options, project, queue, service_account, use
+from ricordo_server.cli import apply, keys, limits, operate, options, project, queue, service_account, use
 
 app = typer.Typer(
     name="ricordo",
@@ -18,3 +18,4 @@ project.register(app)
 queue.register(app)
 service_account.register(app)
 limits.register(app)
+apply.register(app)
