@@ -40,7 +40,8 @@ GROUPS = {
     "sessions": "batch_record_turns create delete get get_turn list list_turns record_turn search_turns",
     "stores": "create delete get list update",
     "context": "build",
-    "project": "get update",
+    "project": "drop_embedding_model get list_embedding_models register_embedding_model switch_embedding_model "
+    "update",
     "identity": "create_service_account delete_service_account disable_service_account enable_service_account "
     "issue_token list_service_accounts rotate_secret signing_keys update_service_account who_am_i",
     "admin": "create_organization create_project get_project_limits get_queue_status list_projects "

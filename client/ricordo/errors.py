@@ -143,6 +143,14 @@ class CustomTypeNotEmptyError(MemoryBadRequestError):
     """The custom type has memories: delete them, or pass `force`. `metadata` holds "custom_type" and "count"."""
 
 
+class EmbeddingModelNotReadyError(MemoryBadRequestError):
+    """To switch to the model would lose rows to semantic search, or it is not prepared: `metadata["missing"]`."""
+
+
+class EmbeddingModelInUseError(MemoryBadRequestError):
+    """The active model cannot be dropped, and beside it there is room for one: `metadata["model"]` is in the way."""
+
+
 class UnknownCustomTypeError(MemoryBadRequestError):
     """The project declares its custom types, and this is none of them; `metadata["declared"]` lists them."""
 

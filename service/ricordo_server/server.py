@@ -31,6 +31,7 @@ from ricordo.v1 import (
     store_service_pb2_grpc,
 )
 from ricordo_server.app.access_tokens import AccessTokens, TokenNames
+from ricordo_server.app.embedders import Embedders
 from ricordo_server.app.key_ring import KeyRing
 from ricordo_server.app.limiter import Limiter
 from ricordo_server.app.services import Services
@@ -42,7 +43,7 @@ from ricordo_server.credentials.secrets import SecretHashing
 from ricordo_server.db.checks import find_faults, find_model
 from ricordo_server.db.connection import Database, Pool, open_pool
 from ricordo_server.domain.limits import MAX_REQUEST_BYTES
-from ricordo_server.embedding import load_embedder
+from ricordo_server.embedding import load_embedder, load_stored_embedder
 from ricordo_server.embedding.tokens import GptTokenCounter
 from ricordo_server.extraction import Extractors
 from ricordo_server.reranking import load_reranker
@@ -108,7 +109,8 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
         if faults := await find_faults(pool):
             raise UnsafeToServe(faults)
         embedder = load_embedder(settings.embedding)
-        stack.push_async_callback(embedder.aclose)
+        embedders = Embedders(pool, embedder, load_stored_embedder)
+        stack.push_async_callback(embedders.aclose)
         model = await find_model(pool, embedder.name)
         if model is None or model.dimension != embedder.dimension:
             known = f"with dimension {model.dimension}, not {embedder.dimension}" if model else "not at all"
@@ -129,9 +131,9 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
         if fault := await access_tokens.key_ring.find_fault():
             log.warning(fault)
         yield Services(
-            Database(pool, model),
+            Database(pool),
             operator_pool,
-            embedder,
+            embedders,
             counter,
             settings.embed_timeout,
             extractors.choose,

@@ -62,6 +62,7 @@ def test_from_an_empty_postgres_to_a_call(superuser_url: str, tmp_path: Path) ->
             "signing keys",
             "embedder hashing-64",
             "embedding model",
+            "other embedding models",
             "operator",
             "queue (0 waiting for 0 s, 0 failed)",
         )

@@ -125,7 +125,7 @@ class Tenants:
     ) -> AsyncIterator[Explaining]:
         pool = await open_pool(self.database.app_url, size=1)
         principal = principal or service_principal(project_id)
-        async with tenant_transaction(Database(pool, MODEL), principal, "", timeout=60) as connection:
+        async with tenant_transaction(Database(pool), principal, "", timeout=60) as connection:
             yield Explaining(**{**vars(connection), "settings": DECLARED})
         await pool.close()
 

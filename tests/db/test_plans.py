@@ -40,7 +40,7 @@ def population(postgres: embedded.EmbeddedPostgres, worker_id: str) -> Populatio
 async def entered(population: Population) -> AsyncIterator[Entered]:
     """Opens a transaction; all of a test's are on one connection."""
     pool = await open_pool(population.database.app_url, size=1)
-    opened = Database(pool, MODEL)
+    opened = Database(pool)
 
     @asynccontextmanager
     async def enter(project_id: UUID, principal: Principal | None = None) -> AsyncIterator[Explaining]:

@@ -10,7 +10,7 @@ from ricordo_server.db.connection import enter_store, project_transaction, tenan
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import TurnDraft
-from tests.fixtures.database import MODEL, make_project, service_principal
+from tests.fixtures.database import make_project, service_principal
 
 SCOPE = Scope(user_id="ann", session_id="s1")
 
@@ -46,7 +46,7 @@ async def test_a_store_deleted_under_a_writer_is_a_conflict_to_try_again(app_dat
     async def record_too_late() -> None:
         async with tenant_transaction(app_database, principal, "notes", timeout=30) as connection:
             async with project_transaction(app_database.pool, principal, timeout=30) as other:
-                await stores_db.delete_store(await enter_store(other, MODEL, "notes"))
+                await stores_db.delete_store(await enter_store(other, "notes"))
             await record(connection)
 
     with pytest.raises(DomainError) as refused:

@@ -273,6 +273,20 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         )
         for request_id in ("", names.request_id)
     ],
+    "ProjectService.ListEmbeddingModels": lambda names: [project_service_pb2.ListEmbeddingModelsRequest()],
+    "ProjectService.RegisterEmbeddingModel": lambda names: [
+        project_service_pb2.RegisterEmbeddingModelRequest(name="hashing-64", request_id=request_id)
+        for request_id in ("", names.request_id)
+    ],
+    "ProjectService.SwitchEmbeddingModel": lambda names: [
+        project_service_pb2.SwitchEmbeddingModelRequest(name="hashing-64", force=force, request_id=request_id)
+        for force in (False, True)
+        for request_id in ("", names.request_id)
+    ],
+    "ProjectService.DropEmbeddingModel": lambda names: [
+        project_service_pb2.DropEmbeddingModelRequest(name=name, request_id=request_id)
+        for name, request_id in (("hashing-64", ""), ("hashing-64", names.request_id), (names.key, ""))
+    ],
     "IdentityService.WhoAmI": lambda names: [i.WhoAmIRequest()],
     "IdentityService.IssueToken": lambda names: [
         i.IssueTokenRequest(client_id=names.client_id, client_secret=f"rcs-12345678-{'x' * 43}"),

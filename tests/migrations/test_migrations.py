@@ -107,9 +107,9 @@ def test_a_model_is_registered_once(empty_database: TestDatabase) -> None:
     assert read(empty_database, EVERYTHING) == before
 
 
-def test_a_model_has_a_valid_index_on_every_partition(database: TestDatabase) -> None:
+def test_a_model_has_a_valid_index_on_every_partition(clone: TestDatabase) -> None:
     found = read(
-        database,
+        clone,
         "SELECT x.indrelid::regclass::text FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid"
         " JOIN pg_am m ON m.oid = c.relam WHERE m.amname = 'hnsw' AND x.indisvalid",
     )

@@ -23,6 +23,8 @@ from ricordo.v1 import (
 )
 from ricordo.v1 import context_service_pb2 as pb
 from ricordo.v1 import memory_pb2 as m
+from ricordo_server.app.embedders import Embedders
+from ricordo_server.embedding import load_embedder, load_stored_embedder
 from ricordo_server.server import open_services, serving
 
 ANN = scope_pb2.Scope(user_id="ann")
@@ -147,7 +149,9 @@ async def without_model(settings, contexts):
     """A second server on the same rows whose model hangs."""
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(open_services(settings, pool_size=2))
-        down = replace(services, embedder=DownEmbedder(services.embedder), embed_timeout=0.05)
+        inner = load_embedder(settings.embedding)
+        embedders = Embedders(services.database.pool, DownEmbedder(inner), load_stored_embedder)
+        down = replace(services, embedders=embedders, embed_timeout=0.05)
         running = await stack.enter_async_context(serving(settings, down))
         channel = await stack.enter_async_context(grpc.aio.insecure_channel(f"127.0.0.1:{running.port}"))
         yield context_service_pb2_grpc.ContextServiceStub(channel)

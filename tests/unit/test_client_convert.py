@@ -10,6 +10,8 @@ from ricordo.errors import MemoryClientError, MemoryServerError
 from ricordo.v1 import (
     context_pb2,
     context_service_pb2,
+    embedding_model_pb2,
+    extraction_service_pb2,
     failure_pb2,
     filter_pb2,
     identity_service_pb2,
@@ -28,6 +30,8 @@ from tests.fixtures.client_samples import NOON, new_memory, wire_memory
 MESSAGE_FILES = (
     context_pb2,
     context_service_pb2,
+    embedding_model_pb2,
+    extraction_service_pb2,
     failure_pb2,
     filter_pb2,
     identity_service_pb2,

@@ -32,6 +32,8 @@ MORE_THAN_THEIR_CODE = {
     "STORE_NOT_FOUND": errors.MemoryNotProvisionedError,
     "METADATA_TYPE_CONFLICT": errors.MetadataTypeConflictError,
     "CUSTOM_TYPE_NOT_EMPTY": errors.CustomTypeNotEmptyError,
+    "EMBEDDING_MODEL_NOT_READY": errors.EmbeddingModelNotReadyError,
+    "EMBEDDING_MODEL_IN_USE": errors.EmbeddingModelInUseError,
     "UNKNOWN_CUSTOM_TYPE": errors.UnknownCustomTypeError,
     "WRITE_CONFLICT": errors.WriteConflictError,
 }

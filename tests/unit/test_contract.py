@@ -27,6 +27,7 @@ OTHER_KEYWORDS = frozenset(KEYWORDS.split())
 MUTATING = (
     *("Create", "BatchCreate", "Update", "Put", "Delete", "Record", "BatchRecord"),
     *("Rotate", "Disable", "Enable", "Generate", "Rollback"),
+    *("Register", "Switch", "Drop"),
 )
 
 

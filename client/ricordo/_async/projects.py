@@ -3,7 +3,9 @@
 from ricordo import models
 from ricordo._async.channel import AsyncConnection
 from ricordo._async.pager import AsyncPager
+from ricordo._convert import embedding_models
 from ricordo._convert import projects as requests
+from ricordo._convert.embedding_models import decode_embedding_model
 from ricordo._convert.paging import at_page
 from ricordo._convert.project_limits import (
     decode_limits,
@@ -13,7 +15,7 @@ from ricordo._convert.project_limits import (
 )
 from ricordo._convert.project_settings import update_project_request
 from ricordo._convert.projects import decode_organization, decode_project, decode_queue_status
-from ricordo.v1.project_service_pb2 import GetProjectRequest
+from ricordo.v1.project_service_pb2 import GetProjectRequest, ListEmbeddingModelsRequest
 
 
 class AsyncProject:
@@ -62,6 +64,80 @@ class AsyncProject:
         )
         reply = await self._connection.call(lambda stubs: stubs.projects.UpdateProject, request, timeout)
         return decode_project(reply.project)
+
+    async def list_embedding_models(
+        self, *, timeout: float | None = None
+    ) -> tuple[models.EmbeddingModel, ...]:
+        """Lists the embedding models of the installation, as they stand in this project.
+
+        It counts the rows of every store, about a second for a million.
+
+        Raises:
+            MemoryAuthError: The credential is not that of a service with the role admin.
+        """
+        reply = await self._connection.call(
+            lambda stubs: stubs.projects.ListEmbeddingModels, ListEmbeddingModelsRequest(), timeout
+        )
+        return tuple(map(decode_embedding_model, reply.embedding_models))
+
+    async def register_embedding_model(
+        self, name: str, *, request_id: str | None = None, timeout: float | None = None
+    ) -> models.EmbeddingModel:
+        """Prepares a model beside the active one, in the background; nothing changes for reads.
+
+        Args:
+            name: A model of the installation.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+
+        Raises:
+            NotFoundError: The installation has no such model.
+            EmbeddingModelInUseError: The project has another one beside the active one: drop it first.
+            ServiceUnavailableError: The server cannot embed with it.
+            MemoryAuthError: The credential is not that of a service with the role admin.
+        """
+        request = embedding_models.register_request(name, request_id=request_id)
+        reply = await self._connection.call(
+            lambda stubs: stubs.projects.RegisterEmbeddingModel, request, timeout
+        )
+        return decode_embedding_model(reply.embedding_model)
+
+    async def switch_embedding_model(
+        self, name: str, *, force: bool = False, request_id: str | None = None, timeout: float | None = None
+    ) -> models.EmbeddingModel:
+        """Lets reads use a model that is ready; the one they used stays beside it, until it is dropped.
+
+        Args:
+            name: A model that this project has prepared.
+            force: Although rows would be lost to semantic search until they are completed.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+
+        Raises:
+            NotFoundError: The installation has no such model.
+            EmbeddingModelNotReadyError: It is not prepared, or not ready; `metadata["missing"]` counts the rows.
+            ServiceUnavailableError: The server cannot embed with it.
+            MemoryAuthError: The credential is not that of a service with the role admin.
+        """
+        request = embedding_models.switch_request(name, force=force, request_id=request_id)
+        reply = await self._connection.call(
+            lambda stubs: stubs.projects.SwitchEmbeddingModel, request, timeout
+        )
+        return decode_embedding_model(reply.embedding_model)
+
+    async def drop_embedding_model(
+        self, name: str, *, request_id: str | None = None, timeout: float | None = None
+    ) -> models.EmbeddingModel:
+        """Takes a model out of use; its vectors in this project are removed in the background.
+
+        Raises:
+            NotFoundError: The installation has no such model.
+            EmbeddingModelInUseError: Reads use it: switch to another one first.
+            MemoryAuthError: The credential is not that of a service with the role admin.
+        """
+        request = embedding_models.drop_request(name, request_id=request_id)
+        reply = await self._connection.call(lambda stubs: stubs.projects.DropEmbeddingModel, request, timeout)
+        return decode_embedding_model(reply.embedding_model)
 
 
 class AsyncAdmin:

@@ -10,6 +10,7 @@ from ricordo.models.filter import Comparator
 from ricordo.v1 import (
     context_pb2,
     context_service_pb2,
+    embedding_model_pb2,
     extraction_service_pb2,
     failure_pb2,
     filter_pb2,
@@ -105,6 +106,9 @@ CONTEXT_SOURCE = EnumCodec(
 CONTEXT_FORMAT = EnumCodec(models.ContextFormat, context_pb2.ContextFormat, "CONTEXT_FORMAT")
 LEFT_OUT_CAUSE = EnumCodec(models.LeftOutCause, context_service_pb2.LeftOutCause, "LEFT_OUT_CAUSE")
 METADATA_POLICY = EnumCodec(models.MetadataPolicy, project_pb2.MetadataPolicy, "METADATA_POLICY")
+EMBEDDING_MODEL_STATE = EnumCodec(
+    models.EmbeddingModelState, embedding_model_pb2.EmbeddingModelState, "EMBEDDING_MODEL_STATE"
+)
 METADATA_TYPE = EnumCodec(models.MetadataType, project_pb2.MetadataType, "METADATA_TYPE")
 PROJECT_ROLE = EnumCodec(models.ProjectRole, service_account_pb2.ProjectRole, "PROJECT_ROLE")
 FAILURE_CLASS = EnumCodec(models.FailureClass, failure_pb2.FailureClass, "FAILURE_CLASS")

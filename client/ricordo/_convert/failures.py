@@ -27,6 +27,8 @@ BY_REASON: dict[str, type[MemoryAPIError]] = {
     "STORE_NOT_FOUND": errors.MemoryNotProvisionedError,
     "METADATA_TYPE_CONFLICT": errors.MetadataTypeConflictError,
     "CUSTOM_TYPE_NOT_EMPTY": errors.CustomTypeNotEmptyError,
+    "EMBEDDING_MODEL_NOT_READY": errors.EmbeddingModelNotReadyError,
+    "EMBEDDING_MODEL_IN_USE": errors.EmbeddingModelInUseError,
     "UNKNOWN_CUSTOM_TYPE": errors.UnknownCustomTypeError,
     "WRITE_CONFLICT": errors.WriteConflictError,
 }

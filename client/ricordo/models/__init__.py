@@ -27,6 +27,7 @@ from ricordo.models.context import (
     SourceOutcome,
     SourceSpec,
 )
+from ricordo.models.embedding import EmbeddingModel, EmbeddingModelState
 from ricordo.models.entries import (
     CustomEntry,
     EpisodicEntry,
@@ -125,6 +126,8 @@ __all__ = [
     "Details",
     "DirectFact",
     "Domain",
+    "EmbeddingModel",
+    "EmbeddingModelState",
     "EpisodicDetails",
     "EpisodicEntry",
     "Exactly",

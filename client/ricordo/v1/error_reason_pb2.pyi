@@ -64,6 +64,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND, not retryable. No such organization."""
     ERROR_REASON_SERVICE_ACCOUNT_NOT_FOUND: _ErrorReason.ValueType  # 27
     """NOT_FOUND, not retryable. No such service account in the project."""
+    ERROR_REASON_EMBEDDING_MODEL_NOT_FOUND: _ErrorReason.ValueType  # 30
+    """NOT_FOUND, not retryable. The installation has no embedding model of this name. Metadata: `known`."""
     ERROR_REASON_KEY_TAKEN: _ErrorReason.ValueType  # 40
     """ALREADY_EXISTS, not retryable. A live memory of this kind and exact scope has the key. Use PutMemory to upsert."""
     ERROR_REASON_ID_TAKEN: _ErrorReason.ValueType  # 41
@@ -92,6 +94,14 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_TEMPLATE_FAILED: _ErrorReason.ValueType  # 50
     """FAILED_PRECONDITION, not retryable. The project's template does not render what was found; the message names its
     line. Correct it (UpdateProject), or ask for another format.
+    """
+    ERROR_REASON_EMBEDDING_MODEL_NOT_READY: _ErrorReason.ValueType  # 54
+    """FAILED_PRECONDITION, not retryable before the model is READY. To switch to it would lose rows to semantic search,
+    or it is not prepared in this project. Metadata: `missing` (rows that have vectors of the active model only).
+    """
+    ERROR_REASON_EMBEDDING_MODEL_IN_USE: _ErrorReason.ValueType  # 55
+    """FAILED_PRECONDITION, not retryable. The active model cannot be dropped, and beside it there is room for one.
+    Metadata: `model` (the one in the way).
     """
     ERROR_REASON_EMBEDDER_UNAVAILABLE: _ErrorReason.ValueType  # 60
     """UNAVAILABLE, retryable. The embedding model cannot be reached; TEXT mode still works."""
@@ -176,6 +186,8 @@ ERROR_REASON_ORGANIZATION_NOT_FOUND: ErrorReason.ValueType  # 26
 """NOT_FOUND, not retryable. No such organization."""
 ERROR_REASON_SERVICE_ACCOUNT_NOT_FOUND: ErrorReason.ValueType  # 27
 """NOT_FOUND, not retryable. No such service account in the project."""
+ERROR_REASON_EMBEDDING_MODEL_NOT_FOUND: ErrorReason.ValueType  # 30
+"""NOT_FOUND, not retryable. The installation has no embedding model of this name. Metadata: `known`."""
 ERROR_REASON_KEY_TAKEN: ErrorReason.ValueType  # 40
 """ALREADY_EXISTS, not retryable. A live memory of this kind and exact scope has the key. Use PutMemory to upsert."""
 ERROR_REASON_ID_TAKEN: ErrorReason.ValueType  # 41
@@ -204,6 +216,14 @@ ERROR_REASON_REVISION_NOT_LIVE: ErrorReason.ValueType  # 48
 ERROR_REASON_TEMPLATE_FAILED: ErrorReason.ValueType  # 50
 """FAILED_PRECONDITION, not retryable. The project's template does not render what was found; the message names its
 line. Correct it (UpdateProject), or ask for another format.
+"""
+ERROR_REASON_EMBEDDING_MODEL_NOT_READY: ErrorReason.ValueType  # 54
+"""FAILED_PRECONDITION, not retryable before the model is READY. To switch to it would lose rows to semantic search,
+or it is not prepared in this project. Metadata: `missing` (rows that have vectors of the active model only).
+"""
+ERROR_REASON_EMBEDDING_MODEL_IN_USE: ErrorReason.ValueType  # 55
+"""FAILED_PRECONDITION, not retryable. The active model cannot be dropped, and beside it there is room for one.
+Metadata: `model` (the one in the way).
 """
 ERROR_REASON_EMBEDDER_UNAVAILABLE: ErrorReason.ValueType  # 60
 """UNAVAILABLE, retryable. The embedding model cannot be reached; TEXT mode still works."""

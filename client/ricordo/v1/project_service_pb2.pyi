@@ -3,9 +3,12 @@
 isort:skip_file
 """
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
+from ricordo.v1 import embedding_model_pb2 as _embedding_model_pb2
 from ricordo.v1 import project_pb2 as _project_pb2
 import builtins as _builtins
 import sys
@@ -124,3 +127,182 @@ class UpdateProjectResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UpdateProjectResponse: _TypeAlias = UpdateProjectResponse  # noqa: Y015
+
+@_typing.final
+class ListEmbeddingModelsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListEmbeddingModelsRequest: _TypeAlias = ListEmbeddingModelsRequest  # noqa: Y015
+
+@_typing.final
+class ListEmbeddingModelsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EMBEDDING_MODELS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def embedding_models(self) -> _containers.RepeatedCompositeFieldContainer[_embedding_model_pb2.EmbeddingModel]:
+        """In the order they came to the installation."""
+
+    def __init__(
+        self,
+        *,
+        embedding_models: _abc.Iterable[_embedding_model_pb2.EmbeddingModel] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedding_models", b"embedding_models"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListEmbeddingModelsResponse: _TypeAlias = ListEmbeddingModelsResponse  # noqa: Y015
+
+@_typing.final
+class RegisterEmbeddingModelRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The model's name."""
+    request_id: _builtins.str
+    """Makes a repeat safe, as in UpdateProject."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RegisterEmbeddingModelRequest: _TypeAlias = RegisterEmbeddingModelRequest  # noqa: Y015
+
+@_typing.final
+class RegisterEmbeddingModelResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EMBEDDING_MODEL_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def embedding_model(self) -> _embedding_model_pb2.EmbeddingModel:
+        """As it stands now."""
+
+    def __init__(
+        self,
+        *,
+        embedding_model: _embedding_model_pb2.EmbeddingModel | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["embedding_model", b"embedding_model"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedding_model", b"embedding_model"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RegisterEmbeddingModelResponse: _TypeAlias = RegisterEmbeddingModelResponse  # noqa: Y015
+
+@_typing.final
+class SwitchEmbeddingModelRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    FORCE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The model's name."""
+    force: _builtins.bool
+    """Switch although rows would be lost to semantic search until they are completed in the background."""
+    request_id: _builtins.str
+    """Makes a repeat safe, as in UpdateProject."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        force: _builtins.bool = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["force", b"force", "name", b"name", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SwitchEmbeddingModelRequest: _TypeAlias = SwitchEmbeddingModelRequest  # noqa: Y015
+
+@_typing.final
+class SwitchEmbeddingModelResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EMBEDDING_MODEL_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def embedding_model(self) -> _embedding_model_pb2.EmbeddingModel:
+        """As it stands now."""
+
+    def __init__(
+        self,
+        *,
+        embedding_model: _embedding_model_pb2.EmbeddingModel | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["embedding_model", b"embedding_model"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedding_model", b"embedding_model"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SwitchEmbeddingModelResponse: _TypeAlias = SwitchEmbeddingModelResponse  # noqa: Y015
+
+@_typing.final
+class DropEmbeddingModelRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The model's name."""
+    request_id: _builtins.str
+    """Makes a repeat safe, as in UpdateProject."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DropEmbeddingModelRequest: _TypeAlias = DropEmbeddingModelRequest  # noqa: Y015
+
+@_typing.final
+class DropEmbeddingModelResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EMBEDDING_MODEL_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def embedding_model(self) -> _embedding_model_pb2.EmbeddingModel:
+        """As it stands now."""
+
+    def __init__(
+        self,
+        *,
+        embedding_model: _embedding_model_pb2.EmbeddingModel | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["embedding_model", b"embedding_model"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedding_model", b"embedding_model"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DropEmbeddingModelResponse: _TypeAlias = DropEmbeddingModelResponse  # noqa: Y015

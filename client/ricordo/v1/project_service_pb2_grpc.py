@@ -45,6 +45,26 @@ class ProjectServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_project__service__pb2.UpdateProjectRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_project__service__pb2.UpdateProjectResponse.FromString,
                 _registered_method=True)
+        self.ListEmbeddingModels = channel.unary_unary(
+                '/ricordo.v1.ProjectService/ListEmbeddingModels',
+                request_serializer=ricordo_dot_v1_dot_project__service__pb2.ListEmbeddingModelsRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_project__service__pb2.ListEmbeddingModelsResponse.FromString,
+                _registered_method=True)
+        self.RegisterEmbeddingModel = channel.unary_unary(
+                '/ricordo.v1.ProjectService/RegisterEmbeddingModel',
+                request_serializer=ricordo_dot_v1_dot_project__service__pb2.RegisterEmbeddingModelRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_project__service__pb2.RegisterEmbeddingModelResponse.FromString,
+                _registered_method=True)
+        self.SwitchEmbeddingModel = channel.unary_unary(
+                '/ricordo.v1.ProjectService/SwitchEmbeddingModel',
+                request_serializer=ricordo_dot_v1_dot_project__service__pb2.SwitchEmbeddingModelRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_project__service__pb2.SwitchEmbeddingModelResponse.FromString,
+                _registered_method=True)
+        self.DropEmbeddingModel = channel.unary_unary(
+                '/ricordo.v1.ProjectService/DropEmbeddingModel',
+                request_serializer=ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelResponse.FromString,
+                _registered_method=True)
 
 
 class ProjectServiceServicer(object):
@@ -69,6 +89,42 @@ class ProjectServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListEmbeddingModels(self, request, context):
+        """Lists every embedding model of the installation, as it stands in this project; for the role `admin` of a service.
+        It counts the rows of every store: about a second for a million.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RegisterEmbeddingModel(self, request, context):
+        """Prepares a model beside the active one: from now on writes embed with both, and what is stored gets its vectors in
+        the background. Nothing changes for reads. For the role `admin` of a service. NOT_FOUND /
+        EMBEDDING_MODEL_NOT_FOUND; FAILED_PRECONDITION / EMBEDDING_MODEL_IN_USE when the project prepares or keeps another
+        model beside the active one; UNAVAILABLE / EMBEDDER_UNAVAILABLE when this server cannot embed with it. A model that
+        the project uses already is answered as it stands.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SwitchEmbeddingModel(self, request, context):
+        """Reads use the model from the next call on. The one they used stays beside it, still written along, so that one can
+        switch back. For the role `admin` of a service. FAILED_PRECONDITION / EMBEDDING_MODEL_NOT_READY when rows would be
+        lost to semantic search.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DropEmbeddingModel(self, request, context):
+        """Takes a model out of use; its vectors in this project are removed in the background. For the role `admin` of a
+        service. FAILED_PRECONDITION / EMBEDDING_MODEL_IN_USE for the active one.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ProjectServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -81,6 +137,26 @@ def add_ProjectServiceServicer_to_server(servicer, server):
                     servicer.UpdateProject,
                     request_deserializer=ricordo_dot_v1_dot_project__service__pb2.UpdateProjectRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_project__service__pb2.UpdateProjectResponse.SerializeToString,
+            ),
+            'ListEmbeddingModels': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEmbeddingModels,
+                    request_deserializer=ricordo_dot_v1_dot_project__service__pb2.ListEmbeddingModelsRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_project__service__pb2.ListEmbeddingModelsResponse.SerializeToString,
+            ),
+            'RegisterEmbeddingModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.RegisterEmbeddingModel,
+                    request_deserializer=ricordo_dot_v1_dot_project__service__pb2.RegisterEmbeddingModelRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_project__service__pb2.RegisterEmbeddingModelResponse.SerializeToString,
+            ),
+            'SwitchEmbeddingModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.SwitchEmbeddingModel,
+                    request_deserializer=ricordo_dot_v1_dot_project__service__pb2.SwitchEmbeddingModelRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_project__service__pb2.SwitchEmbeddingModelResponse.SerializeToString,
+            ),
+            'DropEmbeddingModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.DropEmbeddingModel,
+                    request_deserializer=ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -138,6 +214,114 @@ class ProjectService(object):
             '/ricordo.v1.ProjectService/UpdateProject',
             ricordo_dot_v1_dot_project__service__pb2.UpdateProjectRequest.SerializeToString,
             ricordo_dot_v1_dot_project__service__pb2.UpdateProjectResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEmbeddingModels(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ProjectService/ListEmbeddingModels',
+            ricordo_dot_v1_dot_project__service__pb2.ListEmbeddingModelsRequest.SerializeToString,
+            ricordo_dot_v1_dot_project__service__pb2.ListEmbeddingModelsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RegisterEmbeddingModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ProjectService/RegisterEmbeddingModel',
+            ricordo_dot_v1_dot_project__service__pb2.RegisterEmbeddingModelRequest.SerializeToString,
+            ricordo_dot_v1_dot_project__service__pb2.RegisterEmbeddingModelResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SwitchEmbeddingModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ProjectService/SwitchEmbeddingModel',
+            ricordo_dot_v1_dot_project__service__pb2.SwitchEmbeddingModelRequest.SerializeToString,
+            ricordo_dot_v1_dot_project__service__pb2.SwitchEmbeddingModelResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DropEmbeddingModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ProjectService/DropEmbeddingModel',
+            ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelRequest.SerializeToString,
+            ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -42,6 +42,26 @@ class ProjectServiceStub:
     stored value has another type; FAILED_PRECONDITION / CUSTOM_TYPE_NOT_EMPTY when a type that is taken away still
     has live memories.
     """
+    ListEmbeddingModels: _grpc.UnaryUnaryMultiCallable[_project_service_pb2.ListEmbeddingModelsRequest, _project_service_pb2.ListEmbeddingModelsResponse]
+    """Lists every embedding model of the installation, as it stands in this project; for the role `admin` of a service.
+    It counts the rows of every store: about a second for a million.
+    """
+    RegisterEmbeddingModel: _grpc.UnaryUnaryMultiCallable[_project_service_pb2.RegisterEmbeddingModelRequest, _project_service_pb2.RegisterEmbeddingModelResponse]
+    """Prepares a model beside the active one: from now on writes embed with both, and what is stored gets its vectors in
+    the background. Nothing changes for reads. For the role `admin` of a service. NOT_FOUND /
+    EMBEDDING_MODEL_NOT_FOUND; FAILED_PRECONDITION / EMBEDDING_MODEL_IN_USE when the project prepares or keeps another
+    model beside the active one; UNAVAILABLE / EMBEDDER_UNAVAILABLE when this server cannot embed with it. A model that
+    the project uses already is answered as it stands.
+    """
+    SwitchEmbeddingModel: _grpc.UnaryUnaryMultiCallable[_project_service_pb2.SwitchEmbeddingModelRequest, _project_service_pb2.SwitchEmbeddingModelResponse]
+    """Reads use the model from the next call on. The one they used stays beside it, still written along, so that one can
+    switch back. For the role `admin` of a service. FAILED_PRECONDITION / EMBEDDING_MODEL_NOT_READY when rows would be
+    lost to semantic search.
+    """
+    DropEmbeddingModel: _grpc.UnaryUnaryMultiCallable[_project_service_pb2.DropEmbeddingModelRequest, _project_service_pb2.DropEmbeddingModelResponse]
+    """Takes a model out of use; its vectors in this project are removed in the background. For the role `admin` of a
+    service. FAILED_PRECONDITION / EMBEDDING_MODEL_IN_USE for the active one.
+    """
 
 @_typing.type_check_only
 class ProjectServiceAsyncStub(ProjectServiceStub):
@@ -56,6 +76,26 @@ class ProjectServiceAsyncStub(ProjectServiceStub):
     match (about 90 s for a million values). FAILED_PRECONDITION / METADATA_TYPE_CONFLICT when a
     stored value has another type; FAILED_PRECONDITION / CUSTOM_TYPE_NOT_EMPTY when a type that is taken away still
     has live memories.
+    """
+    ListEmbeddingModels: _aio.UnaryUnaryMultiCallable[_project_service_pb2.ListEmbeddingModelsRequest, _project_service_pb2.ListEmbeddingModelsResponse]  # type: ignore[assignment]
+    """Lists every embedding model of the installation, as it stands in this project; for the role `admin` of a service.
+    It counts the rows of every store: about a second for a million.
+    """
+    RegisterEmbeddingModel: _aio.UnaryUnaryMultiCallable[_project_service_pb2.RegisterEmbeddingModelRequest, _project_service_pb2.RegisterEmbeddingModelResponse]  # type: ignore[assignment]
+    """Prepares a model beside the active one: from now on writes embed with both, and what is stored gets its vectors in
+    the background. Nothing changes for reads. For the role `admin` of a service. NOT_FOUND /
+    EMBEDDING_MODEL_NOT_FOUND; FAILED_PRECONDITION / EMBEDDING_MODEL_IN_USE when the project prepares or keeps another
+    model beside the active one; UNAVAILABLE / EMBEDDER_UNAVAILABLE when this server cannot embed with it. A model that
+    the project uses already is answered as it stands.
+    """
+    SwitchEmbeddingModel: _aio.UnaryUnaryMultiCallable[_project_service_pb2.SwitchEmbeddingModelRequest, _project_service_pb2.SwitchEmbeddingModelResponse]  # type: ignore[assignment]
+    """Reads use the model from the next call on. The one they used stays beside it, still written along, so that one can
+    switch back. For the role `admin` of a service. FAILED_PRECONDITION / EMBEDDING_MODEL_NOT_READY when rows would be
+    lost to semantic search.
+    """
+    DropEmbeddingModel: _aio.UnaryUnaryMultiCallable[_project_service_pb2.DropEmbeddingModelRequest, _project_service_pb2.DropEmbeddingModelResponse]  # type: ignore[assignment]
+    """Takes a model out of use; its vectors in this project are removed in the background. For the role `admin` of a
+    service. FAILED_PRECONDITION / EMBEDDING_MODEL_IN_USE for the active one.
     """
 
 class ProjectServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -80,6 +120,50 @@ class ProjectServiceServicer(metaclass=_abc_1.ABCMeta):
         match (about 90 s for a million values). FAILED_PRECONDITION / METADATA_TYPE_CONFLICT when a
         stored value has another type; FAILED_PRECONDITION / CUSTOM_TYPE_NOT_EMPTY when a type that is taken away still
         has live memories.
+        """
+
+    @_abc_1.abstractmethod
+    def ListEmbeddingModels(
+        self,
+        request: _project_service_pb2.ListEmbeddingModelsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_project_service_pb2.ListEmbeddingModelsResponse, _abc.Awaitable[_project_service_pb2.ListEmbeddingModelsResponse]]:
+        """Lists every embedding model of the installation, as it stands in this project; for the role `admin` of a service.
+        It counts the rows of every store: about a second for a million.
+        """
+
+    @_abc_1.abstractmethod
+    def RegisterEmbeddingModel(
+        self,
+        request: _project_service_pb2.RegisterEmbeddingModelRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_project_service_pb2.RegisterEmbeddingModelResponse, _abc.Awaitable[_project_service_pb2.RegisterEmbeddingModelResponse]]:
+        """Prepares a model beside the active one: from now on writes embed with both, and what is stored gets its vectors in
+        the background. Nothing changes for reads. For the role `admin` of a service. NOT_FOUND /
+        EMBEDDING_MODEL_NOT_FOUND; FAILED_PRECONDITION / EMBEDDING_MODEL_IN_USE when the project prepares or keeps another
+        model beside the active one; UNAVAILABLE / EMBEDDER_UNAVAILABLE when this server cannot embed with it. A model that
+        the project uses already is answered as it stands.
+        """
+
+    @_abc_1.abstractmethod
+    def SwitchEmbeddingModel(
+        self,
+        request: _project_service_pb2.SwitchEmbeddingModelRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_project_service_pb2.SwitchEmbeddingModelResponse, _abc.Awaitable[_project_service_pb2.SwitchEmbeddingModelResponse]]:
+        """Reads use the model from the next call on. The one they used stays beside it, still written along, so that one can
+        switch back. For the role `admin` of a service. FAILED_PRECONDITION / EMBEDDING_MODEL_NOT_READY when rows would be
+        lost to semantic search.
+        """
+
+    @_abc_1.abstractmethod
+    def DropEmbeddingModel(
+        self,
+        request: _project_service_pb2.DropEmbeddingModelRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_project_service_pb2.DropEmbeddingModelResponse, _abc.Awaitable[_project_service_pb2.DropEmbeddingModelResponse]]:
+        """Takes a model out of use; its vectors in this project are removed in the background. For the role `admin` of a
+        service. FAILED_PRECONDITION / EMBEDDING_MODEL_IN_USE for the active one.
         """
 
 def add_ProjectServiceServicer_to_server(servicer: ProjectServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

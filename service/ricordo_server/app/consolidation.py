@@ -27,6 +27,7 @@ from ricordo_server.domain.consolidation import (
     Weighed,
     decide,
 )
+from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.extraction import ADD, Compared, Proposal
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
@@ -49,14 +50,15 @@ class Prepared:
 
     learned: Learned
     weighed: Sequence[Weighed]
-    vectors: Sequence[Sequence[Vector]]
+    vectors: Sequence[VectorsByModel]
     drafts: Sequence[MemoryDraft]
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The memories near the candidates of one kind, and for each candidate those nearest to it."""
+    """The candidates of one kind as a store sees them, the memories near them, and for each those nearest to it."""
 
+    weighed: Sequence[Weighed]
     neighbours: Sequence[Neighbour]
     nearest: Sequence[Sequence[Memory]]
 
@@ -76,10 +78,7 @@ async def prepare(
     """
     drafts = [draft_of(learned, candidate, rules) for candidate in learned.candidates]
     vectors = await embeddings.embed_documents(services, call, [embedded_text(draft) for draft in drafts])
-    weighed = [
-        Weighed(candidate, own[0] if own else None, *weight_of(learned, candidate))
-        for candidate, own in zip(learned.candidates, vectors, strict=True)
-    ]
+    weighed = [Weighed(candidate, None, *weight_of(learned, candidate)) for candidate in learned.candidates]
     prepared = Prepared(learned, weighed, vectors, drafts)
     # What has a key, or happened once, contradicts nothing.
     if not weighed or not rules.consolidate or learned.kind is not MemoryKind.SEMANTIC:
@@ -96,7 +95,7 @@ async def _ask(
     services: Services, policy: ExtractionPolicy, prepared: Prepared, surroundings: Surroundings
 ) -> dict[int, Proposal]:
     """Proposals by the number of their candidate. Of what is known already nothing is asked."""
-    decisions = decide(prepared.weighed, surroundings.neighbours)
+    decisions = decide(surroundings.weighed, surroundings.neighbours)
     compared = {
         number: Compared(decision.weighed.candidate, nearest)
         for number, (decision, nearest) in enumerate(zip(decisions, surroundings.nearest, strict=True))
@@ -163,7 +162,17 @@ async def preview(
 async def _decide(connection: TenantConnection, prepared: Prepared, rules: GenerationRules) -> list[Decision]:
     if not prepared.weighed:
         return []
-    return decide(prepared.weighed, (await _look_around(connection, prepared, rules)).neighbours)
+    surroundings = await _look_around(connection, prepared, rules)
+    return decide(surroundings.weighed, surroundings.neighbours)
+
+
+def _as_seen(connection: TenantConnection, prepared: Prepared) -> list[Weighed]:
+    """With vectors of the model that the store is read by: those of another are never compared with its rows."""
+    model_id = connection.embedding_model.model_id
+    return [
+        replace(each, vector=next(iter(own.get(model_id, ())), None))
+        for each, own in zip(prepared.weighed, prepared.vectors, strict=True)
+    ]
 
 
 async def _look_around(
@@ -172,7 +181,8 @@ async def _look_around(
     learned = prepared.learned
     query = MemoryQuery(Exactly(learned.scope), Visibility.PRIVATE, [learned.kind])
     searched = memories_db.searched(query)
-    nearest = [await _nearest(connection, searched, each.vector) for each in prepared.weighed]
+    weighed = _as_seen(connection, prepared)
+    nearest = [await _nearest(connection, searched, each.vector) for each in weighed]
     texts = [candidate.content for candidate in learned.candidates]
     keys = [candidate.key for candidate in learned.candidates if candidate.key is not None]
     same = await find_same(connection, query, texts, keys)
@@ -182,6 +192,7 @@ async def _look_around(
     said_times = await get_said_times(connection, memory_ids) if memory_ids else {}
     comparable = {name: memory for name, memory in found.items() if _is_comparable(memory, rules)}
     return Surroundings(
+        weighed,
         [Neighbour(memory, vectors.get(name), said_times.get(name)) for name, memory in comparable.items()],
         [[comparable[name] for name in names if name in comparable] for names in nearest],
     )

@@ -15,11 +15,11 @@ from ricordo_server.db import memories as memories_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.sources import Source, add_sources
 from ricordo_server.domain.consolidation import Decision, Outcome, Trust, merge_metadata, trust_of
+from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.extraction import Candidate
 from ricordo_server.domain.generation import Dropped, GeneratedMemory, Generation, GenerationRules, Learned
 from ricordo_server.domain.memory import Memory, MemoryDraft, MemorySource, Provenance, RevisionAction
-from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.scope import Visibility
 
 
@@ -27,7 +27,7 @@ async def write_decisions(
     connection: TenantConnection,
     learned: Learned,
     rules: GenerationRules,
-    decided: Iterable[tuple[Decision, MemoryDraft, Sequence[Vector]]],
+    decided: Iterable[tuple[Decision, MemoryDraft, VectorsByModel]],
 ) -> Generation:
     """Writes each decision, and which turns it rests on; also where a memory says it already."""
     written: list[GeneratedMemory] = []
@@ -48,7 +48,7 @@ async def _apply(
     connection: TenantConnection,
     decision: Decision,
     draft: MemoryDraft,
-    vectors: Sequence[Vector],
+    vectors: VectorsByModel,
     rules: GenerationRules,
 ) -> list[GeneratedMemory]:
     """Nothing of what is known; a replaced memory before the one that takes its place."""
@@ -75,7 +75,7 @@ async def _update(
     connection: TenantConnection,
     target: Memory,
     draft: MemoryDraft,
-    vectors: Sequence[Vector],
+    vectors: VectorsByModel,
     rules: GenerationRules,
 ) -> GeneratedMemory:
     changes = await declare_changes(connection, target.memory_id, _changes(target, draft, rules))

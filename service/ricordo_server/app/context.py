@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ricordo_server.app.declarations import check_custom_types
-from ricordo_server.app.embeddings import embed_query
+from ricordo_server.app.embeddings import QueryVector, embed_query, read_with_one_model
 from ricordo_server.app.permissions import check_may_read_as
 from ricordo_server.app.reranking import Ranking, rerank
 from ricordo_server.app.search import Prepared, search
@@ -29,7 +29,6 @@ from ricordo_server.domain.declarations import check_declared_filter
 from ricordo_server.domain.errors import RETRYABLE, DomainError, Reason
 from ricordo_server.domain.limits import DEFAULT_CONTEXT_TOKENS, DEFAULT_CONTEXT_TOP_K
 from ricordo_server.domain.memory import Memory, MemoryKind, MemoryQuery
-from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.ranking import AnyHit, rank_together
 from ricordo_server.domain.rendering import FormatRenderer
 from ricordo_server.domain.scope import Matching, ReadableBy, ScopeFilter
@@ -40,10 +39,10 @@ from ricordo_server.domain.templates import TemplateRenderer, default_template
 
 
 @dataclass(frozen=True)
-class QueryVector:
+class EmbeddedQuery:
     """The query embedded once for all sources, or why it could not be."""
 
-    vector: Vector | None = None
+    embedded: QueryVector | None = None
     error: DomainError | None = None
 
 
@@ -57,11 +56,16 @@ async def build_context(
             is no use.
     """
     check_may_read_as(call.principal, request.scope)
+    return await read_with_one_model(lambda: _build(services, call, store_id, request))
+
+
+async def _build(services: Services, call: Call, store_id: str, request: ContextRequest) -> BuiltContext:
+    """All sources are read by one model, so that near-duplicates among them can be told."""
     started = time.monotonic()
     request = await _settle(services, call, store_id, request)
-    query_vector = await _embed(services, call, request)
+    query = await _embed(services, call, request)
     embedded = time.monotonic()
-    found, outcomes = await _retrieve(services, call, store_id, request, query_vector)
+    found, outcomes = await _retrieve(services, call, store_id, request, query)
     retrieved = time.monotonic()
     ranking = Ranking(rank_together(found))
     ranked = time.monotonic()
@@ -107,17 +111,17 @@ async def _settle(services: Services, call: Call, store_id: str, request: Contex
     )
 
 
-async def _embed(services: Services, call: Call, request: ContextRequest) -> QueryVector:
+async def _embed(services: Services, call: Call, request: ContextRequest) -> EmbeddedQuery:
     if all(spec.mode is SearchMode.TEXT for spec in request.sources):
-        return QueryVector()
+        return EmbeddedQuery()
     try:
-        return QueryVector(await embed_query(services, call, request.query))
+        return EmbeddedQuery(await embed_query(services, call, request.query))
     except DomainError as error:
-        return QueryVector(error=error)
+        return EmbeddedQuery(error=error)
 
 
 async def _retrieve(
-    services: Services, call: Call, store_id: str, request: ContextRequest, query_vector: QueryVector
+    services: Services, call: Call, store_id: str, request: ContextRequest, query: EmbeddedQuery
 ) -> tuple[Mapping[ContextSource, Sequence[AnyHit]], list[SourceOutcome]]:
     """Each source in a transaction of its own: a failing one leaves the others as they are."""
     found: dict[ContextSource, Sequence[AnyHit]] = {}
@@ -125,7 +129,7 @@ async def _retrieve(
     errors: list[DomainError] = []
     for spec in request.sources:
         try:
-            result = await _search_source(services, call, store_id, request, spec, query_vector)
+            result = await _search_source(services, call, store_id, request, spec, query)
         except DomainError as error:
             errors.append(error)
             outcomes.append(_failed(spec, error))
@@ -156,9 +160,9 @@ async def _search_source(
     store_id: str,
     request: ContextRequest,
     spec: SourceSpec,
-    query_vector: QueryVector,
+    query: EmbeddedQuery,
 ) -> SearchResult[Memory] | SearchResult[Turn]:
-    prepared = _prepare(request, spec, query_vector)
+    prepared = _prepare(request, spec, query)
     async with in_store(services.database, call, store_id) as connection:
         if spec.source is ContextSource.TURNS:
             turns = turns_db.searched(TurnQuery(request.scope, spec.filter))
@@ -167,13 +171,13 @@ async def _search_source(
         return await search(connection, memories, prepared, memories_db.get_memories, include_embedding=True)
 
 
-def _prepare(request: ContextRequest, spec: SourceSpec, query_vector: QueryVector) -> Prepared:
+def _prepare(request: ContextRequest, spec: SourceSpec, query: EmbeddedQuery) -> Prepared:
     options = SearchOptions(request.query, mode=spec.mode, top_k=spec.top_k or DEFAULT_CONTEXT_TOP_K)
-    if query_vector.error is None or spec.mode is SearchMode.TEXT:
-        return Prepared(options, spec.mode, query_vector.vector)
+    if query.error is None or spec.mode is SearchMode.TEXT:
+        return Prepared(options, spec.mode, query.embedded)
     if spec.mode is SearchMode.SEMANTIC:
-        raise query_vector.error
-    return Prepared(options, SearchMode.TEXT, None, query_vector.error.message)
+        raise query.error
+    return Prepared(options, SearchMode.TEXT, None, query.error.message)
 
 
 def _memory_query(request: ContextRequest, spec: SourceSpec) -> MemoryQuery:

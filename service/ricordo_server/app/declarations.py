@@ -14,7 +14,6 @@ from ricordo_server.domain.declarations import (
     check_metadata,
     nest_tags,
 )
-from ricordo_server.domain.embedding_model import EmbeddingModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.filter import Filter
 from ricordo_server.domain.memory import MemoryChanges, MemoryDraft, MemoryKind, MemoryQuery
@@ -24,7 +23,6 @@ from ricordo_server.domain.project_settings import MetadataType, ProjectSettings
 
 async def apply_declarations(
     connection: ProjectConnection,
-    model: EmbeddingModel,
     before: ProjectSettings,
     after: ProjectSettings,
     *,
@@ -41,7 +39,7 @@ async def apply_declarations(
         return
     known = [*before.declared, *after.declared]
     for name in await declarations_db.list_store_names(connection):
-        store = await enter_store(connection, model, name)
+        store = await enter_store(connection, name)
         if removed:
             _refuse_left(store, await declarations_db.count_custom_memories(store, removed))
         if new:

@@ -249,7 +249,7 @@ async def update_memory(
             await copy_sources(connection, memory_id, written.revision - 1, written.revision)
         if EMBEDDED_FIELDS.intersection(changes):
             await vectors_db.drop_memory_vectors(connection, memory_id)
-            return embeddings.marked(written, connection.embedding_model, [])
+            return embeddings.marked(written, connection.embedding_model, {})
         if "visibility" in changes:
             await vectors_db.set_vector_visibility(connection, memory_id, written.visibility)
         return written

@@ -11,13 +11,13 @@ from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.sources import copy_sources
+from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.memory import Memory, MemoryDraft, RevisionAction
-from ricordo_server.domain.ports import Vector
 
 
 async def insert_drafts(
-    connection: TenantConnection, drafts: Sequence[tuple[MemoryDraft, Sequence[Vector]]]
+    connection: TenantConnection, drafts: Sequence[tuple[MemoryDraft, VectorsByModel]]
 ) -> list[Memory | DomainError]:
     """Rows, vectors and first revisions; KEY_TAKEN or ID_TAKEN in place of what could not be inserted."""
     named = [(draft.memory_id or str(uuid7()), draft) for draft, _ in drafts]

@@ -66,9 +66,7 @@ async def update_project(
         check_revision(current.revision, expected_revision, "project")
         settings = replace(current.settings, **changes)  # type: ignore[arg-type]
         check_declarations(settings, "project.settings")
-        await apply_declarations(
-            connection, services.database.embedding_model, current.settings, settings, force=force
-        )
+        await apply_declarations(connection, current.settings, settings, force=force)
         return _present(await projects_db.update_project(connection, settings))
 
     return await write_project(services.database.pool, call, work)

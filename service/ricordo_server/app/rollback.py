@@ -79,7 +79,7 @@ async def _restore(
     await keep_revisions(connection, [memory_id], RevisionAction.UPDATED)
     await copy_sources(connection, memory_id, revision, written.revision)
     await vectors_db.drop_memory_vectors(connection, memory_id)
-    return embeddings.marked(written, connection.embedding_model, [])
+    return embeddings.marked(written, connection.embedding_model, {})
 
 
 async def _past(connection: TenantConnection, memory_id: str, revision: int) -> Memory:

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ricordo_server.app.declarations import check_filter_declared, check_query_declared
-from ricordo_server.app.embeddings import embed_query
+from ricordo_server.app.embeddings import (
+    QueryVector,
+    check_model,
+    embed_query,
+    find_models,
+    read_models,
+    read_with_one_model,
+)
 from ricordo_server.app.permissions import check_may_read_as
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store
@@ -45,11 +52,15 @@ async def search_memories(
         DomainError: EMBEDDER_UNAVAILABLE in SEMANTIC mode, INVALID_EMBEDDING.
     """
     check_may_read_as(call.principal, query.scope)
-    prepared = await prepare(services, call, options)
-    async with in_store(services.database, call, store_id) as connection:
-        check_query_declared(connection.settings, query)
-        searched = await memories_db.narrowed(connection, query)
-        return await search(connection, searched, prepared, memories_db.get_memories, include_embedding)
+
+    async def read() -> SearchResult[Memory]:
+        prepared = await prepare(services, call, options)
+        async with in_store(services.database, call, store_id) as connection:
+            check_query_declared(connection.settings, query)
+            searched = await memories_db.narrowed(connection, query)
+            return await search(connection, searched, prepared, memories_db.get_memories, include_embedding)
+
+    return await read_with_one_model(read)
 
 
 async def search_turns(
@@ -63,11 +74,15 @@ async def search_turns(
 ) -> SearchResult[Turn]:
     """The best turns, as `search_memories`."""
     check_may_read_as(call.principal, query.scope)
-    prepared = await prepare(services, call, options)
-    async with in_store(services.database, call, store_id) as connection:
-        check_filter_declared(connection, query.filter)
-        searched = turns_db.searched(query)
-        return await search(connection, searched, prepared, turns_db.get_turns, include_embedding)
+
+    async def read() -> SearchResult[Turn]:
+        prepared = await prepare(services, call, options)
+        async with in_store(services.database, call, store_id) as connection:
+            check_filter_declared(connection, query.filter)
+            searched = turns_db.searched(query)
+            return await search(connection, searched, prepared, turns_db.get_turns, include_embedding)
+
+    return await read_with_one_model(read)
 
 
 @dataclass(frozen=True)
@@ -76,8 +91,12 @@ class Prepared:
 
     options: SearchOptions
     mode: SearchMode
-    vector: Vector | None
+    embedded: QueryVector | None
     degraded_reason: str = ""
+
+    @property
+    def vector(self) -> Vector | None:
+        return self.embedded.vector if self.embedded else None
 
 
 async def prepare(services: Services, call: Call, options: SearchOptions) -> Prepared:
@@ -85,14 +104,22 @@ async def prepare(services: Services, call: Call, options: SearchOptions) -> Pre
     if options.mode is SearchMode.TEXT:
         return Prepared(options, SearchMode.TEXT, None)
     if options.query_embedding is not None:
-        vector = unit_vector(options.query_embedding, services.database.embedding_model.dimension)
-        return Prepared(options, options.mode if options.query else SearchMode.SEMANTIC, vector)
+        given = await _given_vector(services, call, options.query_embedding)
+        return Prepared(options, options.mode if options.query else SearchMode.SEMANTIC, given)
     try:
         return Prepared(options, options.mode, await embed_query(services, call, options.query))
     except DomainError as error:
         if options.mode is SearchMode.SEMANTIC:
             raise
         return Prepared(options, SearchMode.TEXT, None, error.message)
+
+
+async def _given_vector(services: Services, call: Call, given: Sequence[float]) -> QueryVector:
+    """Before a vector is refused for its length, the project is asked whether it was switched meanwhile."""
+    model = (await find_models(services, call)).active
+    if len(given) != model.dimension:
+        model = (await read_models(services, call)).active
+    return QueryVector(unit_vector(given, model.dimension), model)
 
 
 def unit_vector(given: Sequence[float], dimension: int) -> Vector:
@@ -116,7 +143,12 @@ async def search(
     read: Reader[Item],
     include_embedding: bool = False,
 ) -> SearchResult[Item]:
-    """Both legs, one order, then the rows of those that made it."""
+    """Both legs, one order, then the rows of those that made it.
+
+    Raises:
+        ModelSwitched: the vector is not of the model that the store is read by.
+    """
+    check_model(connection, prepared.embedded)
     async with connection.pipeline():
         ranked, exact = await _rank(connection, searched, prepared)
         item_ids = [fused.item_id for fused in ranked]

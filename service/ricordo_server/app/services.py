@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ricordo_server.app.access_tokens import AccessTokens
+from ricordo_server.app.embedders import Embedders
 from ricordo_server.app.limiter import Limiter
 from ricordo_server.credentials.secrets import SecretHashing
 from ricordo_server.db.connection import Database, Pool
 from ricordo_server.domain.extraction import Extractor
-from ricordo_server.domain.ports import Embedder, Reranker, TokenCounter
+from ricordo_server.domain.ports import Reranker, TokenCounter
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Services:
 
     database: Database
     operator_pool: Pool | None
-    embedder: Embedder
+    embedders: Embedders
     tokens: TokenCounter
     embed_timeout: float
     choose_extractor: Callable[[str], Extractor]

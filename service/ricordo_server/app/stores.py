@@ -89,7 +89,7 @@ async def delete_store(services: Services, call: Call, store_id: str, *, force: 
         raise invalid_field("store_id", message)
 
     async def work(connection: ProjectConnection) -> None:
-        store = await enter_store(connection, services.database.embedding_model, store_id)
+        store = await enter_store(connection, store_id)
         if not await stores_db.lock_store(store):
             raise store_not_found(store_id)
         if not force and not await stores_db.store_is_empty(store):

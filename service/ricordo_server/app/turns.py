@@ -16,9 +16,9 @@ from ricordo_server.db import turns as turns_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.turns import NumberedTurn
 from ricordo_server.domain.call import Call
+from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
-from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import RecordedTurn, Turn, TurnDraft, TurnQuery
 
@@ -61,7 +61,7 @@ async def _record(
     connection: TenantConnection,
     scope: Scope,
     drafts: Sequence[TurnDraft],
-    vectors: Sequence[Sequence[Vector]],
+    vectors: Sequence[VectorsByModel],
 ) -> list[RecordedTurn]:
     """A draft with the idempotency key of an earlier one stands for the same turn, and creates nothing."""
     firsts = _first_of_each_key(drafts)
@@ -92,7 +92,7 @@ async def _complete(
     connection: TenantConnection,
     scope: Scope,
     numbered: Sequence[NumberedTurn],
-    given: Sequence[tuple[TurnDraft, Sequence[Vector]]],
+    given: Sequence[tuple[TurnDraft, VectorsByModel]],
 ) -> list[Turn]:
     """The turns as stored: the new ones as given, now with their vectors, the others as they were."""
     new = {
@@ -112,7 +112,7 @@ def _as_stored(
     scope: Scope,
     place: NumberedTurn,
     draft: TurnDraft,
-    vectors: Sequence[Vector],
+    vectors: VectorsByModel,
 ) -> Turn:
     fields = {**vars(draft), "event_time": draft.event_time or place.create_time}
     return Turn(
@@ -121,7 +121,7 @@ def _as_stored(
         scope=scope,
         turn_seq=place.turn_seq,
         create_time=place.create_time,
-        has_embedding=bool(vectors),
+        has_embedding=bool(vectors.get(connection.embedding_model.model_id)),
         **fields,
     )
 

@@ -2,7 +2,18 @@
 
 import typer
 
-from ricordo_server.cli import apply, keys, limits, operate, options, project, queue, service_account, use
+from ricordo_server.cli import (
+    apply,
+    embeddings,
+    keys,
+    limits,
+    operate,
+    options,
+    project,
+    queue,
+    service_account,
+    use,
+)
 
 app = typer.Typer(
     name="ricordo",
@@ -19,3 +30,4 @@ queue.register(app)
 service_account.register(app)
 limits.register(app)
 apply.register(app)
+embeddings.register(app)

@@ -11,9 +11,11 @@ from ricordo_server.credentials.key_sealing import KeySealing
 from ricordo_server.db import installation
 from ricordo_server.db.checks import find_model, inspect_walls
 from ricordo_server.db.connection import Pool, open_pool
+from ricordo_server.db.embedding_models import list_model_settings
 from ricordo_server.db.migrations import APP_ROLE, OPERATOR_ROLE
 from ricordo_server.domain.ports import Embedder, EmbeddingError, EmbeddingKind
-from ricordo_server.embedding import load_embedder
+from ricordo_server.embedding import load_embedder, probe_embedder
+from ricordo_server.embedding.stored import restore_settings
 
 Finding = tuple[str, Iterable[str]]
 """What was checked, and its faults."""
@@ -75,6 +77,7 @@ async def _examine_database(pool: Pool, settings: Settings) -> AsyncIterator[Fin
     yield f"embedder {embedder.name}", await _embedder_faults(embedder)
     if not walls["schema"]:
         yield "embedding model", await _model_faults(pool, embedder)
+        yield "other embedding models", await _faults_of_others(pool, embedder.name)
     await embedder.aclose()
 
 
@@ -102,6 +105,18 @@ async def _embedder_faults(embedder: Embedder) -> list[str]:
         return [f"it answers {numbers} numbers, not {embedder.dimension}: set RICORDO_EMBEDDING__DIMENSION"]
     norm = math.sqrt(math.fsum(float(number) ** 2 for number in vector))
     return [] if abs(norm - 1) < 1e-3 else [f"its vectors have length {norm:.3f}, not 1: use another model"]
+
+
+async def _faults_of_others(pool: Pool, configured: str) -> list[str]:
+    """Those that a project may use: a server loads them when it does."""
+    faults = []
+    for name, settings in (await list_model_settings(pool)).items():
+        try:
+            if name != configured:
+                await probe_embedder(restore_settings(settings))
+        except EmbeddingError as error:
+            faults.append(f"{name}: {error}")
+    return faults
 
 
 async def _model_faults(pool: Pool, embedder: Embedder) -> list[str]:

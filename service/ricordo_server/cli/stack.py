@@ -8,11 +8,12 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -30,11 +31,13 @@ from ricordo_server.db.migrations import (
     register_embedding_model,
 )
 from ricordo_server.db.signing_keys import add_signing_key, read_signing_keys
-from ricordo_server.embedding import load_embedder
+from ricordo_server.embedding import EmbeddingSettings, load_embedder
+from ricordo_server.embedding.stored import is_reference, store_settings
 
 DATABASE = "ricordo"
 PROJECT_NAME = "default"
 LOG_NAME = "ricordo.log"
+API_KEY_VARIABLE = "RICORDO_EMBEDDING__API_KEY"
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,9 @@ def migrate_with_model(settings: Settings) -> str:
     """Brings the schema to the newest revision and registers the embedder's model; answers the model's name."""
     migrate(settings.owner_url, partitions=settings.partitions)
     name, dimension = asyncio.run(_find_model(settings))
-    register_embedding_model(settings.owner_url, name, dimension)
+    register_embedding_model(
+        settings.owner_url, name, dimension, configured_model(settings.embedding), default=True
+    )
     return name
 
 
@@ -93,6 +98,13 @@ async def _find_model(settings: Settings) -> tuple[str, int]:
     embedder = load_embedder(settings.embedding)
     await embedder.aclose()
     return embedder.name, embedder.dimension
+
+
+def configured_model(embedding: EmbeddingSettings) -> Mapping[str, Any]:
+    """What is stored of the configured model: for its secret, the variable that it came from."""
+    if embedding.api_key and not is_reference(embedding.api_key):
+        embedding = replace(embedding, api_key=f"env:{API_KEY_VARIABLE}")
+    return store_settings(embedding)
 
 
 def _connect(settings: Settings, server: embedded.EmbeddedPostgres, installation: Installation) -> Settings:

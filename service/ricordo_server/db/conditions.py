@@ -61,6 +61,10 @@ def one_of(column: ColumnElement[str], values: Sequence[str]) -> ColumnElement[b
 
 def has_embedding(table: Table, vectors: Table, item_id: str) -> Label[bool]:
     """Whether the row has vectors of the model whose number the parameter `model_id` is."""
-    same_row = and_(*(vectors.c[name] == table.c[name] for name in ("project_id", "store_id", item_id)))
-    of_model = vectors.c.model_id == bindparam("model_id")
-    return exists(select(1).where(same_row, of_model)).label("has_embedding")
+    of_model = and_(vectors.c.model_id == bindparam("model_id"), vectors.c.embedding.is_not(None))
+    return exists(select(1).where(same_row(table, vectors, item_id), of_model)).label("has_embedding")
+
+
+def same_row(table: Table, vectors: Table, item_id: str) -> ColumnElement[bool]:
+    """Joins vectors to what they stand for."""
+    return and_(*(vectors.c[name] == table.c[name] for name in ("project_id", "store_id", item_id)))

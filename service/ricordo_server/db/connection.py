@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
@@ -21,7 +21,7 @@ from sqlalchemy.util import LRUCache
 from ricordo_server.db.errors import translated_errors
 from ricordo_server.db.settings_rows import settings_from
 from ricordo_server.db.sql import load_sql
-from ricordo_server.domain.embedding_model import EmbeddingModel
+from ricordo_server.domain.embedding_model import EmbeddingModel, ProjectModels
 from ricordo_server.domain.fairness import FairSemaphore
 from ricordo_server.domain.principal import Principal
 from ricordo_server.domain.project_limits import ProjectLimits, limits_from
@@ -49,6 +49,8 @@ class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
 Entered = TypeVar("Entered", bound="ProjectConnection")
 
 DIALECT: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+# Whose models a process remembers, about 500 bytes each; of another it asks first.
+MOST_KNOWN_PROJECTS = 10_000
 # The setting `ricordo.project_id` of a transaction that belongs to no project.
 NO_PROJECT = UUID(int=0)
 
@@ -124,8 +126,8 @@ class ProjectConnection(Connection):
 class TenantConnection(ProjectConnection):
     """Inside one store of one project.
 
-    `language` is the text-search language of rows written now, `languages_in_use` of all that were. `settings` and
-    `limits` are the project's as they were when the store was entered.
+    `language` is the text-search language of rows written now, `languages_in_use` of all that were. `settings`,
+    `limits` and `models` are the project's as they were when the store was entered.
     """
 
     store_id: UUID
@@ -134,7 +136,12 @@ class TenantConnection(ProjectConnection):
     languages_in_use: Sequence[str]
     settings: ProjectSettings
     limits: ProjectLimits
-    embedding_model: EmbeddingModel
+    models: ProjectModels
+
+    @property
+    def embedding_model(self) -> EmbeddingModel:
+        """The one whose vectors are read."""
+        return self.models.active
 
     @property
     def key(self) -> dict[str, UUID]:
@@ -151,10 +158,13 @@ async def open_pool(url: str, *, size: int, prepare: bool = True) -> Pool:
 
 @dataclass(frozen=True)
 class Database:
-    """The server's pool, and the embedding model whose vectors it reads and writes."""
+    """The server's pool, and the models of each project as its last transaction here found them.
+
+    A text is embedded before its transaction opens, which is then asked whether the models still are these.
+    """
 
     pool: Pool
-    embedding_model: EmbeddingModel
+    last_models: LRUCache[UUID, ProjectModels] = field(default_factory=lambda: LRUCache(MOST_KNOWN_PROJECTS))
 
 
 @asynccontextmanager
@@ -170,12 +180,13 @@ async def tenant_transaction(
         DomainError: STORE_NOT_FOUND, also for a store the principal may not see; or what `db.errors` makes of a
             failure of the database.
     """
-    enter = partial(enter_store, model=database.embedding_model, store_name=store_name)
+    enter = partial(enter_store, store_name=store_name)
     async with _transaction(database.pool, principal, timeout, enter) as tenant:
+        database.last_models[tenant.project_id] = tenant.models
         yield tenant
 
 
-async def enter_store(project: ProjectConnection, model: EmbeddingModel, store_name: str) -> TenantConnection:
+async def enter_store(project: ProjectConnection, store_name: str) -> TenantConnection:
     """From inside the project into one of its stores, for the rest of the transaction.
 
     Raises:
@@ -196,7 +207,16 @@ async def enter_store(project: ProjectConnection, model: EmbeddingModel, store_n
         languages_in_use=row["languages_in_use"],
         settings=settings_from(row["settings"], row["project_language"]),
         limits=limits_from(row["limits"]),
-        embedding_model=model,
+        models=_models_from(row),
+    )
+
+
+def _models_from(row: Row) -> ProjectModels:
+    active = EmbeddingModel(row["active_id"], row["active_name"], row["active_dimension"])
+    if row["standby_id"] is None:
+        return ProjectModels(active)
+    return ProjectModels(
+        active, EmbeddingModel(row["standby_id"], row["standby_name"], row["standby_dimension"])
     )
 
 

@@ -1,6 +1,6 @@
 """Statements on vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Table, bindparam, delete, select, update
@@ -10,17 +10,18 @@ from ricordo_server.db.conditions import in_tenant
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.rows import vector_text
 from ricordo_server.db.tables import memory, memory_embedding, turn_embedding
+from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.memory import Memory
 from ricordo_server.domain.scope import Visibility
 from ricordo_server.domain.session import Turn
 
-Vectors = Sequence[Sequence[float]]
+# In place of a vector: the model has been asked, and has none for this text.
+REFUSED = None
 
 
 def _insert(table: Table) -> Any:
-    return upsert(table).values(
-        {column.name: bindparam(f"new_{column.name}", type_=column.type) for column in table.c}
-    )
+    new = {column.name: bindparam(f"new_{column.name}", type_=column.type) for column in table.c}
+    return upsert(table).values(new).on_conflict_do_nothing()
 
 
 INSERT_MEMORY_VECTOR = _insert(memory_embedding)
@@ -28,42 +29,46 @@ INSERT_TURN_VECTOR = _insert(turn_embedding)
 
 
 async def store_memory_vectors(
-    connection: TenantConnection, embedded: Sequence[tuple[Memory, Vectors]]
+    connection: TenantConnection, embedded: Sequence[tuple[Memory, VectorsByModel]]
 ) -> None:
-    """One row for each chunk; the memories have none yet."""
+    """One row for each chunk and each model that the project uses; what is there already stays."""
     rows = [
         {
             "memory_id": stored.memory_id,
             "kind": stored.kind,
             "visibility": stored.visibility,
-            **_vector_columns(connection, stored.scope.user_id, number, vector),
+            "user_id": stored.scope.user_id,
+            **columns,
         }
         for stored, vectors in embedded
-        for number, vector in enumerate(vectors)
+        for columns in _vector_columns(connection, vectors)
     ]
     await _insert_all(connection, INSERT_MEMORY_VECTOR, rows)
 
 
-async def store_turn_vectors(connection: TenantConnection, embedded: Sequence[tuple[Turn, Vectors]]) -> None:
-    """One row for each chunk; the turns have none yet."""
+async def store_turn_vectors(
+    connection: TenantConnection, embedded: Sequence[tuple[Turn, VectorsByModel]]
+) -> None:
+    """As `store_memory_vectors`."""
     rows = [
-        {"turn_id": turn.turn_id, **_vector_columns(connection, turn.scope.user_id, number, vector)}
+        {"turn_id": turn.turn_id, "user_id": turn.scope.user_id, **columns}
         for turn, vectors in embedded
-        for number, vector in enumerate(vectors)
+        for columns in _vector_columns(connection, vectors)
     ]
     await _insert_all(connection, INSERT_TURN_VECTOR, rows)
 
 
-def _vector_columns(
-    connection: TenantConnection, user_id: str | None, number: int, vector: Sequence[float]
-) -> dict[str, Any]:
-    return {
-        **connection.key,
-        "model_id": connection.embedding_model.model_id,
-        "chunk_no": number,
-        "user_id": user_id,
-        "embedding": vector_text(vector),
-    }
+def _vector_columns(connection: TenantConnection, vectors: VectorsByModel) -> Iterator[dict[str, Any]]:
+    for model in connection.models.in_use:
+        if model.model_id in vectors:
+            texts: list[str | None] = [vector_text(vector) for vector in vectors[model.model_id]]
+            for number, text in enumerate(texts or [REFUSED]):
+                yield {
+                    **connection.key,
+                    "model_id": model.model_id,
+                    "chunk_no": number,
+                    "embedding": text,
+                }
 
 
 async def _insert_all(connection: TenantConnection, statement: Any, rows: Sequence[dict[str, Any]]) -> None:

@@ -1,15 +1,20 @@
 """Bootstrap, revisions and embedding models: what an operator runs, never the server."""
 
+from collections.abc import Mapping
 from functools import partial
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.types.json import Jsonb
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
 DEFAULT_PARTITIONS = 16
+# What an HNSW index over halfvec takes.
+MAX_DIMENSION = 4_000
 OWNER_ROLE, APP_ROLE, TEXT_ROLE, OPERATOR_ROLE = (
     "ricordo_owner",
     "ricordo_app",
@@ -74,35 +79,69 @@ def revisions_folder() -> Path:
     return shipped if shipped.is_dir() else Path(__file__).resolve().parents[3] / "alembic"
 
 
-def register_embedding_model(owner_url: str, name: str, dimension: int) -> int:
-    """Stores a model and builds its HNSW indexes; answers its id, also when it was there.
+def register_embedding_model(
+    owner_url: str,
+    name: str,
+    dimension: int,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    default: bool = False,
+) -> int:
+    """Stores a model with how to reach it, and builds its HNSW indexes; answers its id, also when it was there.
+
+    Args:
+        owner_url: as for `migrate`.
+        name: its identity: vectors of two names are never compared.
+        dimension: numbers a vector.
+        settings: what a server loads its embedder by.
+        default: new projects get it from now on; those that are there keep what they have.
 
     Raises:
-        ValueError: the name is registered with another dimension.
+        ValueError: the dimension is one that cannot be indexed, or not the one the name is registered with.
     """
+    if not 1 <= dimension <= MAX_DIMENSION:
+        raise ValueError(
+            f"embedding model {name} has dimension {dimension}: an index takes 1 to {MAX_DIMENSION}; "
+            "let the model shorten its vectors, or use another"
+        )
     with psycopg.connect(owner_url, autocommit=True) as connection:
         connection.execute("SET ROLE ricordo_owner")
-        known = connection.execute(
-            "SELECT model_id, dimension FROM ricordo.embedding_model WHERE name = %s", [name]
-        ).fetchone()
-        if known and known[1] != dimension:
-            raise ValueError(
-                f"embedding model {name} is registered with dimension {known[1]}, not {dimension}"
-            )
-        model_id = int(known[0]) if known else _insert_model(connection, name, dimension)
+        model_id, known = _store_model(connection, name, dimension, settings or {})
+        if known != dimension:
+            raise ValueError(f"embedding model {name} is registered with dimension {known}, not {dimension}")
         for table in ("turn_embedding", "memory_embedding"):
             _index_model(connection, table, model_id, dimension)
+        if default:
+            _make_default(connection, model_id)
         return model_id
 
 
-def _insert_model(connection: psycopg.Connection, name: str, dimension: int) -> int:
+def _store_model(
+    connection: psycopg.Connection, name: str, dimension: int, settings: Mapping[str, Any]
+) -> tuple[int, int]:
+    """The model's number, and the dimension that it is known with."""
     row = connection.execute(
-        "INSERT INTO ricordo.embedding_model (model_id, name, dimension)"
-        " SELECT coalesce(max(model_id), 0) + 1, %s, %s FROM ricordo.embedding_model RETURNING model_id",
-        [name, dimension],
+        "INSERT INTO ricordo.embedding_model AS m (model_id, name, dimension, settings)"
+        " SELECT coalesce(max(model_id), 0) + 1, %s, %s, %s FROM ricordo.embedding_model"
+        " ON CONFLICT (name) DO UPDATE SET settings ="
+        " CASE WHEN m.dimension = excluded.dimension THEN excluded.settings ELSE m.settings END"
+        " RETURNING model_id, dimension",
+        [name, dimension, Jsonb(dict(settings))],
     ).fetchone()
-    assert row is not None  # noqa: S101 - INSERT ... RETURNING gives a row
-    return int(row[0])
+    assert row is not None  # noqa: S101 - INSERT ... DO UPDATE ... RETURNING gives a row
+    return int(row[0]), int(row[1])
+
+
+def _make_default(connection: psycopg.Connection, model_id: int) -> None:
+    """A project without a model is one from before the first."""
+    with connection.transaction():
+        connection.execute("UPDATE ricordo.embedding_model SET is_default = false WHERE is_default")
+        connection.execute(
+            "UPDATE ricordo.embedding_model SET is_default = true WHERE model_id = %s", [model_id]
+        )
+        connection.execute(
+            "UPDATE ricordo.project SET active_model_id = %s WHERE active_model_id IS NULL", [model_id]
+        )
 
 
 def _index_model(connection: psycopg.Connection, table: str, model_id: int, dimension: int) -> None:
@@ -124,6 +163,7 @@ def _index_model(connection: psycopg.Connection, table: str, model_id: int, dime
     ).fetchall()
     for (partition,) in partitions:
         index = f"{partition}_model_{model_id}"
+        _drop_unfinished(connection, index)
         connection.execute(
             sql.SQL("CREATE INDEX CONCURRENTLY IF NOT EXISTS {} ON ricordo.{} {}").format(
                 sql.Identifier(index), sql.Identifier(partition), definition
@@ -134,3 +174,13 @@ def _index_model(connection: psycopg.Connection, table: str, model_id: int, dime
                 sql.Identifier(parent), sql.Identifier(index)
             )
         )
+
+
+def _drop_unfinished(connection: psycopg.Connection, index: str) -> None:
+    """An index whose building was interrupted stays behind, serves nobody, and would count as there."""
+    found = connection.execute(
+        "SELECT FROM pg_index WHERE indexrelid = to_regclass(%s) AND NOT indisvalid",
+        [f"ricordo.{index}"],
+    ).fetchone()
+    if found is not None:
+        connection.execute(sql.SQL("DROP INDEX CONCURRENTLY ricordo.{}").format(sql.Identifier(index)))

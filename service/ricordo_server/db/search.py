@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgvector.sqlalchemy import HALFVEC
-from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, literal_column, select
+from sqlalchemy import ColumnElement, Select, Table, bindparam, func, literal_column, select
 
-from ricordo_server.db.conditions import in_tenant, one_of
+from ricordo_server.db.conditions import in_tenant, one_of, same_row
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.rows import vector_text
 from ricordo_server.db.sql import load_sql
@@ -126,12 +126,12 @@ async def _approximate(
 def _joined(connection: TenantConnection, searched: Searched, distance: ColumnElement[Any]) -> Select[Any]:
     """Literals where the partial index has literals."""
     table, vectors = searched.table, searched.vectors
-    same_row = and_(*(table.c[name] == vectors.c[name] for name in ("project_id", "store_id", searched.id)))
     return (
         select(*searched.columns, distance)
-        .select_from(vectors.join(table, same_row))
+        .select_from(vectors.join(table, same_row(table, vectors, searched.id)))
         .where(in_tenant(vectors, connection), in_tenant(table, connection), searched.condition)
         .where(vectors.c.model_id == literal_column(str(connection.embedding_model.model_id)))
+        .where(vectors.c.embedding.is_not(None))
     )
 
 
@@ -157,7 +157,7 @@ async def get_vectors(
     ranked = (
         select(item_id.label("item_id"), vectors.c.embedding, place)
         .where(in_tenant(vectors, connection), one_of(item_id, item_ids))
-        .where(vectors.c.model_id == connection.embedding_model.model_id)
+        .where(vectors.c.model_id == connection.embedding_model.model_id, vectors.c.embedding.is_not(None))
         .subquery()
     )
     statement = select(ranked.c.item_id, ranked.c.embedding).where(ranked.c.place == 1)

@@ -65,6 +65,8 @@ project = Table(
     Column("language", Text),
     _json("settings"),
     Column("revision", BigInteger, nullable=False),
+    Column("active_model_id", Integer),
+    Column("standby_model_id", Integer),
     _time("create_time"),
     _time("update_time"),
     _json("limits"),
@@ -76,6 +78,8 @@ embedding_model = Table(
     Column("model_id", Integer, primary_key=True),
     _text("name"),
     Column("dimension", Integer, nullable=False),
+    _json("settings"),
+    Column("is_default", Boolean, nullable=False),
     _time("create_time"),
 )
 
@@ -171,7 +175,7 @@ turn_embedding = Table(
     Column("model_id", Integer, primary_key=True),
     Column("chunk_no", Integer, primary_key=True),
     Column("user_id", Text),
-    Column("embedding", HALFVEC, nullable=False),
+    Column("embedding", HALFVEC),
 )
 
 
@@ -220,7 +224,7 @@ memory_embedding = Table(
     _text("kind"),
     Column("user_id", Text),
     _text("visibility"),
-    Column("embedding", HALFVEC, nullable=False),
+    Column("embedding", HALFVEC),
 )
 
 memory_attribute = Table(

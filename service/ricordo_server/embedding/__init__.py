@@ -1,23 +1,58 @@
 """Turns text into vectors: a local model, a remote one, or hashes for tests; and counts tokens."""
 
-from ricordo_server.domain.ports import Embedder
+from collections.abc import Mapping
+from typing import Any
+
+from ricordo_server.domain.ports import Embedder, EmbeddingError, EmbeddingKind
 from ricordo_server.embedding.batching import BatchingEmbedder
 from ricordo_server.embedding.settings import EmbeddingSettings
+from ricordo_server.embedding.stored import resolve_secret, restore_settings
 
-__all__ = ["EmbeddingSettings", "load_embedder"]
+__all__ = ["EmbeddingSettings", "load_embedder", "load_stored_embedder", "probe_embedder"]
+
+PROBE = "a sentence to try the model with"
 
 
 def load_embedder(settings: EmbeddingSettings) -> Embedder:
     """Load the provider's embedder behind one that gathers concurrent calls; the local model takes 0.3 s.
 
     Raises:
-        EmbeddingError: The local model's package is not installed; the message says which extra has it.
+        EmbeddingError: The local model's package is not installed; the message says which extra has it. Or the
+            API key is not where its reference says.
     """
+    settings = resolve_secret(settings)
     inner = _load_provider(settings)
     parallel = settings.parallel if settings.provider == "openai" else 1
     return BatchingEmbedder(
         inner, batch_size=settings.choose_batch_size(), max_waiting=settings.max_waiting, parallel=parallel
     )
+
+
+async def probe_embedder(settings: EmbeddingSettings) -> tuple[str, int]:
+    """Embed a sentence; the model's name and the numbers of its vectors.
+
+    Raises:
+        EmbeddingError: It cannot be loaded or reached, or answers vectors of another length than is set up.
+    """
+    embedder = load_embedder(settings)
+    try:
+        [vector] = await embedder.embed([PROBE], EmbeddingKind.DOCUMENT)
+    finally:
+        await embedder.aclose()
+    if vector is None or len(vector) != embedder.dimension:
+        numbers = 0 if vector is None else len(vector)
+        message = f"it answers {numbers} numbers, not {embedder.dimension}: correct the dimension"
+        raise EmbeddingError(message, retryable=False)
+    return embedder.name, embedder.dimension
+
+
+def load_stored_embedder(stored: Mapping[str, Any]) -> Embedder:
+    """Load the embedder of settings that stand in the database.
+
+    Raises:
+        EmbeddingError: As `load_embedder`, or the settings are missing or not understood.
+    """
+    return load_embedder(restore_settings(stored))
 
 
 def _load_provider(settings: EmbeddingSettings) -> Embedder:

@@ -22,7 +22,7 @@ class EmbeddingSettings:
             "hashing" (tests).
         model: openai: the model's name as the provider knows it.
         base_url: openai: the address up to and with `/v1`; empty means OpenAI's own.
-        api_key: openai: never printed.
+        api_key: openai: never printed. Also `env:NAME` or `file:PATH`, where it is read when the model is loaded.
         dimension: Numbers per vector. openai: what the model answers (needed); hashing: 64 if 0.
         send_dimension: openai: ask the model to shorten its vectors to `dimension`; not every model can.
         max_tokens: openai: the longest input, in tokens of `tokenizer`. Where the model has another
@@ -56,6 +56,8 @@ class EmbeddingSettings:
     threads: int = 1
 
     def __post_init__(self) -> None:
+        if self.provider not in _BATCH_SIZES:
+            raise ValueError(f"there is no provider {self.provider!r}: choose from {', '.join(_BATCH_SIZES)}")
         if self.provider == "openai" and not (self.model and self.dimension > 0):
             raise ValueError("the openai embedder needs a model and the dimension of its vectors")
         if not 0 <= self.max_retries <= MAX_RETRIES:

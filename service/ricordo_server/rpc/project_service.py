@@ -3,9 +3,10 @@
 from typing import Any
 
 from ricordo.v1 import project_service_pb2, project_service_pb2_grpc
-from ricordo_server.app import projects
+from ricordo_server.app import embedding_models, projects
 from ricordo_server.app.services import Services
 from ricordo_server.rpc.calls import answer_once, read_call
+from ricordo_server.rpc.convert.embedding_models import decode_model_name, encode_model_status
 from ricordo_server.rpc.convert.memory_queries import decode_expected
 from ricordo_server.rpc.convert.projects import decode_settings_changes, encode_project
 
@@ -33,4 +34,45 @@ class ProjectService(project_service_pb2_grpc.ProjectServiceServicer):
                 expected_revision=decode_expected(request),
                 force=request.force,
             ),
+        )
+
+    async def ListEmbeddingModels(
+        self, request: pb.ListEmbeddingModelsRequest, context: Any
+    ) -> pb.ListEmbeddingModelsResponse:
+        found = await embedding_models.list_embedding_models(self._services, read_call())
+        return pb.ListEmbeddingModelsResponse(embedding_models=map(encode_model_status, found))
+
+    async def RegisterEmbeddingModel(
+        self, request: pb.RegisterEmbeddingModelRequest, context: Any
+    ) -> pb.RegisterEmbeddingModelResponse:
+        name = decode_model_name(request.name)
+        return await answer_once(
+            request,
+            pb.RegisterEmbeddingModelResponse,
+            lambda status: pb.RegisterEmbeddingModelResponse(embedding_model=encode_model_status(status)),
+            lambda call: embedding_models.register_embedding_model(self._services, call, name),
+        )
+
+    async def SwitchEmbeddingModel(
+        self, request: pb.SwitchEmbeddingModelRequest, context: Any
+    ) -> pb.SwitchEmbeddingModelResponse:
+        name = decode_model_name(request.name)
+        return await answer_once(
+            request,
+            pb.SwitchEmbeddingModelResponse,
+            lambda status: pb.SwitchEmbeddingModelResponse(embedding_model=encode_model_status(status)),
+            lambda call: embedding_models.switch_embedding_model(
+                self._services, call, name, force=request.force
+            ),
+        )
+
+    async def DropEmbeddingModel(
+        self, request: pb.DropEmbeddingModelRequest, context: Any
+    ) -> pb.DropEmbeddingModelResponse:
+        name = decode_model_name(request.name)
+        return await answer_once(
+            request,
+            pb.DropEmbeddingModelResponse,
+            lambda status: pb.DropEmbeddingModelResponse(embedding_model=encode_model_status(status)),
+            lambda call: embedding_models.drop_embedding_model(self._services, call, name),
         )

@@ -12,9 +12,9 @@ from ricordo import AsyncClient, models
 from ricordo._async.pager import AsyncPager
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import admin_service_pb2 as admin
+from ricordo.v1 import embedding_model_pb2, memory_pb2, project_pb2
 from ricordo.v1 import extraction_service_pb2 as extraction
 from ricordo.v1 import identity_service_pb2 as identity
-from ricordo.v1 import memory_pb2, project_pb2
 from ricordo.v1 import memory_service_pb2 as memories
 from ricordo.v1 import project_service_pb2 as project
 from ricordo.v1 import session_service_pb2 as sessions
@@ -38,6 +38,15 @@ SESSION = models.Scope(user_id="ada", session_id="s1")
 TURN = models.NewTurn(role="user", content="Hello")
 REVISION = memory_pb2.MemoryRevision(
     memory=wire_memory(), revision_time=NOON_WIRE, action=memory_pb2.REVISION_ACTION_CREATED
+)
+
+MODEL = embedding_model_pb2.EmbeddingModel(
+    name="m",
+    dimension=8,
+    state=embedding_model_pb2.EMBEDDING_MODEL_STATE_PREPARING,
+    done_count=2,
+    refused_count=1,
+    total_count=3,
 )
 
 
@@ -309,6 +318,30 @@ CASES = {
         project.GetProjectResponse(project=wire_project()),
         lambda found: found.project_id == "p1" and found.language is None,
         {},
+    ),
+    "ListEmbeddingModels": Case(
+        lambda client: client.project.list_embedding_models(),
+        project.ListEmbeddingModelsResponse(embedding_models=[MODEL]),
+        lambda found: [(model.name, model.done_count, model.total_count) for model in found] == [("m", 2, 3)],
+        {},
+    ),
+    "RegisterEmbeddingModel": Case(
+        lambda client: client.project.register_embedding_model("m"),
+        project.RegisterEmbeddingModelResponse(embedding_model=MODEL),
+        lambda model: (model.state, model.refused_count) == (models.EmbeddingModelState.PREPARING, 1),
+        {"name": "m"},
+    ),
+    "SwitchEmbeddingModel": Case(
+        lambda client: client.project.switch_embedding_model("m", force=True),
+        project.SwitchEmbeddingModelResponse(embedding_model=MODEL),
+        lambda model: model.dimension == 8,
+        {"name": "m", "force": True},
+    ),
+    "DropEmbeddingModel": Case(
+        lambda client: client.project.drop_embedding_model("m"),
+        project.DropEmbeddingModelResponse(embedding_model=MODEL),
+        lambda model: model.name == "m",
+        {"name": "m"},
     ),
     "UpdateProject": Case(
         lambda client: client.project.update(
