@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import grpc
 import grpc.aio
@@ -17,6 +17,7 @@ from ricordo_server.app.access_tokens import AccessTokens, TokenNames
 from ricordo_server.app.key_ring import KeyRing
 from ricordo_server.app.standing import FRESH_SECONDS, Standing
 from ricordo_server.config import Settings
+from ricordo_server.credentials import secrets
 from ricordo_server.credentials.key_sealing import KeySealing, KeySecretError
 from ricordo_server.credentials.secrets import PARALLEL, WAITING, SecretHashing, make_secret
 from ricordo_server.db.connection import Database
@@ -306,6 +307,39 @@ async def test_hashing_is_bounded() -> None:
     assert await asyncio.gather(*calls[:PARALLEL]) == [False] * PARALLEL
     await asyncio.gather(*calls, return_exceptions=True)
     assert await hashing.matches(kept.text, kept.hash)
+
+
+class Counter:
+    """Counts how often a secret is compared with a hash."""
+
+    def __init__(self, hasher: Any) -> None:
+        self.hasher, self.compared = hasher, 0
+
+    def verify(self, kept_hash: str, text: str) -> bool:
+        self.compared += 1
+        return bool(self.hasher.verify(kept_hash, text))
+
+
+async def test_every_wrong_credential_costs_one_comparison(
+    channel: grpc.aio.Channel, app_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that neither the answer nor the time tells an unknown client from a wrong secret."""
+    client = await new_client(channel, None)
+    tokens = tokens_on(app_database, Clock())
+    counter = Counter(secrets._hasher)
+    monkeypatch.setattr(secrets, "_hasher", counter)
+    unknown = f"{client.client_id.partition('.')[0]}.{uuid4()}"
+    wrong = [
+        (client.client_id, client.client_secret[:-2] + "xx"),
+        (client.client_id, f"rcs-00000000-{'x' * 43}"),
+        (client.client_id, ""),
+        (unknown, client.client_secret),
+        ("nobody", client.client_secret),
+    ]
+    for number, (client_id, client_secret) in enumerate(wrong, 1):
+        with pytest.raises(DomainError):
+            await tokens.authenticate_client(client_id, client_secret)
+        assert counter.compared == number
 
 
 def test_a_secret_is_not_in_its_repr() -> None:
