@@ -36,8 +36,8 @@ def entry_of(item: Memory | Turn) -> Entry:
 
 
 def clean(text: str) -> str:
-    """Every kind of line end as a newline, and no control characters, lone surrogates or noncharacters."""
-    return UNPRINTABLE.sub("", "\n".join(text.splitlines()))
+    """Every kind of line end as a newline, none at either end; no control characters or lone surrogates."""
+    return UNPRINTABLE.sub("", "\n".join(text.splitlines())).strip("\n")
 
 
 def one_line(text: str) -> str:
