@@ -137,7 +137,7 @@ async def consolidate(
         for each in ordered:
             await lock_consolidation(connection, each.learned.scope, each.learned.kind)
             decisions = await _decide(connection, each, rules)
-            decided = zip(decisions, each.drafts, each.vectors, strict=True)
+            decided = list(zip(decisions, each.drafts, each.vectors, strict=True))
             generation += await write_decisions(connection, each.learned, rules, decided)
         if checkpoint:
             await checkpoint(connection, generation)

@@ -22,46 +22,49 @@ from ricordo_server.domain.generation import Dropped, GeneratedMemory, Generatio
 from ricordo_server.domain.memory import Memory, MemoryDraft, MemorySource, Provenance, RevisionAction
 from ricordo_server.domain.scope import Visibility
 
+Decided = tuple[Decision, MemoryDraft, VectorsByModel]
+CREATING = frozenset({Outcome.CREATED, Outcome.REPLACED})
+
 
 async def write_decisions(
-    connection: TenantConnection,
-    learned: Learned,
-    rules: GenerationRules,
-    decided: Iterable[tuple[Decision, MemoryDraft, VectorsByModel]],
+    connection: TenantConnection, learned: Learned, rules: GenerationRules, decided: Sequence[Decided]
 ) -> Generation:
     """Writes each decision, and which turns it rests on; also where a memory says it already."""
+    changed = [await _change(connection, each, rules) for each in decided]
+    created = iter(await _create(connection, [each for each in decided if each[0].outcome in CREATING]))
     written: list[GeneratedMemory] = []
     rests: list[tuple[Memory, Sequence[Source]]] = []
-    known = 0
-    for decision, draft, vectors in decided:
-        done = await _apply(connection, decision, draft, vectors, rules)
+    for (decision, _, _), done in zip(decided, changed, strict=True):
+        done += [next(created)] if decision.outcome in CREATING else []
         written += done
-        known += not done
         memory = done[-1].memory if done else decision.target
         if memory is not None:
             rests.append((memory, _sources(learned, decision.weighed.candidate)))
     await add_sources(connection, rests)
+    known = sum(decision.outcome is Outcome.KNOWN for decision, _, _ in decided)
     return Generation(written, learned.dropped + Dropped(known=known))
 
 
-async def _apply(
-    connection: TenantConnection,
-    decision: Decision,
-    draft: MemoryDraft,
-    vectors: VectorsByModel,
-    rules: GenerationRules,
+async def _change(
+    connection: TenantConnection, each: Decided, rules: GenerationRules
 ) -> list[GeneratedMemory]:
-    """Nothing of what is known; a replaced memory before the one that takes its place."""
-    target = decision.target
-    if decision.outcome is Outcome.KNOWN:
+    """What becomes of the target; nothing of a memory that says it already."""
+    decision, draft, vectors = each
+    if decision.target is None or decision.outcome is Outcome.KNOWN:
         return []
-    if decision.outcome is Outcome.UPDATED and target:
-        return [await _update(connection, target, draft, vectors, rules)]
-    replaced = [await _delete(connection, target)] if target else []
-    [outcome] = await insert_drafts(connection, [(declare_draft(connection.settings, draft), vectors)])
-    if isinstance(outcome, DomainError):  # a writer that does not consolidate took the key meanwhile
+    if decision.outcome is Outcome.UPDATED:
+        return [await _update(connection, decision.target, draft, vectors, rules)]
+    return [await _delete(connection, decision.target)]
+
+
+async def _create(connection: TenantConnection, creating: Sequence[Decided]) -> list[GeneratedMemory]:
+    drafts = [(declare_draft(connection.settings, draft), vectors) for _, draft, vectors in creating]
+    created = await insert_drafts(connection, drafts) if drafts else []
+    if any(
+        isinstance(outcome, DomainError) for outcome in created
+    ):  # one that does not consolidate took a key
         raise DomainError(Reason.WRITE_CONFLICT, "a memory of this key was written meanwhile: try again")
-    return [*replaced, GeneratedMemory(outcome, RevisionAction.CREATED)]
+    return [GeneratedMemory(made, RevisionAction.CREATED) for made in created if isinstance(made, Memory)]
 
 
 async def _delete(connection: TenantConnection, target: Memory) -> GeneratedMemory:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from operator import mul
 
 from ricordo_server.domain.extraction import ADD, Candidate, Proposal, ProposedAction
 from ricordo_server.domain.memory import Memory, MemorySource
 from ricordo_server.domain.metadata import Metadata
-from ricordo_server.domain.near_duplicates import NEAR_DUPLICATE_COSINE, adds_nothing, normalise
+from ricordo_server.domain.near_duplicates import NEAR_DUPLICATE_COSINE, normalise, telling_words
 from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.scope import Visibility
 
@@ -53,6 +54,22 @@ UNTRUSTED = frozenset({Trust.TOOL, Trust.OTHER})
 
 
 @dataclass(frozen=True)
+class Saying:
+    """What is compared of a text: worked out once, since hundreds are compared with hundreds."""
+
+    content: str
+    vector: Vector | None
+
+    @cached_property
+    def text(self) -> str:
+        return normalise(self.content)
+
+    @cached_property
+    def words(self) -> set[str]:
+        return telling_words(self.text)
+
+
+@dataclass(frozen=True)
 class Neighbour:
     """A live memory of the candidate's kind, exact scope and visibility. `vector` is None without an embedding;
     `said_time` is when the latest turn it rests on was said, None when it rests on none.
@@ -61,6 +78,10 @@ class Neighbour:
     memory: Memory
     vector: Vector | None = None
     said_time: datetime | None = None
+
+    @cached_property
+    def saying(self) -> Saying:
+        return Saying(self.memory.content, self.vector)
 
 
 @dataclass(frozen=True)
@@ -72,6 +93,10 @@ class Weighed:
     trust: Trust
     said_time: datetime
     proposal: Proposal = ADD
+
+    @cached_property
+    def saying(self) -> Saying:
+        return Saying(self.candidate.content, self.vector)
 
 
 @dataclass(frozen=True)
@@ -135,31 +160,24 @@ def _has_key(memory: Memory, candidate: Candidate) -> bool:
 def _known(each: Weighed, neighbours: Sequence[Neighbour], of_key: Neighbour | None) -> Memory | None:
     """What has a key is compared with its own key alone: two terms may well have one definition."""
     if each.candidate.key is not None:
-        same = of_key and normalise(of_key.memory.content) == normalise(each.candidate.content)
+        same = of_key and of_key.saying.text == each.saying.text
         return of_key.memory if of_key and same else None
-    return next((near.memory for near in neighbours if _says(near, each)), None)
-
-
-def _says(near: Neighbour, each: Weighed) -> bool:
-    return says_same(each.candidate.content, near.memory.content, each.vector, near.vector)
+    return next((near.memory for near in neighbours if says_same(each.saying, near.saying)), None)
 
 
 def _repeats(each: Weighed, earlier: Weighed) -> bool:
     if each.candidate.key != earlier.candidate.key:
         return False
-    if each.candidate.key is not None:
-        return True
-    return says_same(each.candidate.content, earlier.candidate.content, each.vector, earlier.vector)
+    return each.candidate.key is not None or says_same(each.saying, earlier.saying)
 
 
-def says_same(new: str, kept: str, new_vector: Vector | None, kept_vector: Vector | None) -> bool:
+def says_same(new: Saying, kept: Saying) -> bool:
     """The same text, or nearly the same in words of which none is its own: the cosine alone never drops one."""
-    new_text, kept_text = normalise(new), normalise(kept)
-    if new_text == kept_text:
+    if new.text == kept.text:
         return True
-    if new_vector is None or kept_vector is None:
+    if new.vector is None or kept.vector is None or not new.words <= kept.words:
         return False
-    return cosine(new_vector, kept_vector) > NEAR_DUPLICATE_COSINE and adds_nothing(new_text, kept_text)
+    return cosine(new.vector, kept.vector) > NEAR_DUPLICATE_COSINE
 
 
 def _proposed_target(each: Weighed, neighbours: Sequence[Neighbour]) -> Neighbour | None:

@@ -19,7 +19,7 @@ from ricordo_server.domain.session import Turn
 
 # On 20 pairs made by hand, with all-MiniLM-L6-v2: the same fact with a word turned stands at 0.96 to 0.99, a
 # paraphrase at 0.85 to 0.94, where many different facts are too ("5 May", "6 May": 0.944). Some different facts
-# stand above 0.95 (see `adds_nothing`), so the cosine alone never drops one.
+# stand above 0.95 (see `_adds_nothing`), so the cosine alone never drops one.
 NEAR_DUPLICATE_COSINE = 0.95
 
 # Enough dimensions to show that most pairs are far apart, a sixth of the work of all 384.
@@ -107,7 +107,7 @@ def is_near_duplicate(new: Fingerprint, kept: Fingerprint) -> bool:
     """
     if new.chunk.source is kept.chunk.source and new.name and kept.name and new.name != kept.name:
         return False
-    return new.text == kept.text or (_point_alike(new, kept) and adds_nothing(new.text, kept.text))
+    return new.text == kept.text or (_point_alike(new, kept) and _adds_nothing(new.text, kept.text))
 
 
 def normalise(text: str) -> str:
@@ -126,18 +126,18 @@ def _name(item: Memory | Turn) -> str:
     return item.key or entry_of(item).label
 
 
-def adds_nothing(new: str, kept: str) -> bool:
+def _adds_nothing(new: str, kept: str) -> bool:
     """Whether each telling word of `new` is in `kept`.
 
     "Meeting on Monday", "on Tuesday" have a cosine of 0.987, "every 30 days", "every 90 days" 0.973. A fact that
     stays twice costs some tokens, a fact that is lost costs the answer.
     """
-    return _telling_words(new) <= _telling_words(kept)
+    return telling_words(new) <= telling_words(kept)
 
 
-def _telling_words(text: str) -> set[str]:
-    """Words of three letters or more ("not" is one, most particles are none) by their first four, so that
-    endings make no difference; numbers whole.
+def telling_words(text: str) -> set[str]:
+    """Of a normalised text. Words of three letters or more ("not" is one, most particles are none) by their first
+    four, so that endings make no difference; numbers whole.
     """
     words = set(_WORD.findall(text))
     numbers = {word for word in words if any(map(str.isdigit, word))}
