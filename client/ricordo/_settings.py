@@ -7,6 +7,7 @@ import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 import grpc
 
@@ -89,9 +90,10 @@ class Settings:
         ]
 
 
-def call_metadata(token: str | None) -> tuple[tuple[str, str | bytes], ...]:
-    """What every call carries."""
-    return (("authorization", f"Bearer {token}"),) if token else ()
+def call_metadata(token: str | None, act_as: str = "") -> tuple[tuple[str, str | bytes], ...]:
+    """What every call carries: the credential, and the end user that a service acts as."""
+    credential = (("authorization", f"Bearer {token}"),) if token else ()
+    return (*credential, ("ricordo-act-as", quote(act_as, safe=""))) if act_as else credential
 
 
 def make_settings(

@@ -54,9 +54,11 @@ from ricordo_server.rpc.extraction_service import ExtractionService
 from ricordo_server.rpc.identity_service import IdentityService
 from ricordo_server.rpc.interceptors import (
     AccessLog,
+    ActingAs,
     Admission,
     Authentication,
     Deadline,
+    Denials,
     ErrorMapping,
     InProject,
     Tracing,
@@ -200,6 +202,8 @@ async def serving(
             ErrorMapping(),
             Deadline(settings.max_call_seconds),
             Authentication(authenticator(settings.development_project, services.access_tokens.authenticate)),
+            Denials(services.database.pool),
+            ActingAs(),
             InProject(),
             WithinLimits(services.limiter),
         ],

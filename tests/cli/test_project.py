@@ -34,6 +34,7 @@ def test_show_tells_what_is_declared(ricordo: Invoke) -> None:
     assert lines == [
         "language: german",
         "metadata policy: declared",
+        "end users may publish: no",
         "metadata key billing.plan: string",
         "custom type ticket: priority:number, team.name:string",
         "custom type plain: no tags",
@@ -84,6 +85,13 @@ def test_a_policy_is_set(ricordo: Invoke, client: Client) -> None:
     ok(ricordo, "set-metadata-policy", "declared")
     assert client.project.get().settings.metadata_policy is MetadataPolicy.DECLARED
     assert refused(ricordo, "set-metadata-policy", "closed")[0] == 2
+
+
+def test_end_users_are_let_publish(ricordo: Invoke, client: Client) -> None:
+    ok(ricordo, "let-end-users-publish", "true")
+    assert client.project.get().settings.end_users_may_publish
+    ok(ricordo, "let-end-users-publish", "false")
+    assert not client.project.get().settings.end_users_may_publish
 
 
 def test_keys_are_added_retyped_and_removed(ricordo: Invoke, client: Client) -> None:

@@ -19,6 +19,8 @@ from ricordo_server.db.tables import METADATA
 EVERYONE = "*"
 VECTOR = json.dumps([1.0] + [0.0] * 63)
 ALPHA, OMEGA = "alpha", "omega"
+# Principals: of the probes' calls, who made the restricted store, whom it is granted to, and any other.
+CALLER, CREATOR, GRANTED_READ, GRANTED_WRITE, STRANGER = "caller", "creator", "reads", "writes", "stranger"
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Item:
 
     def lies_in(self, project_id: UUID, store_id: UUID) -> bool:
         """Tables of a project are not divided by store."""
-        same_store = self.values.get("store_id") in (None, store_id) or self.table == "store"
+        same_store = self.values.get("store_id") in (None, store_id) or self.table in PROJECT_ITEMS
         return self.values["project_id"] == project_id and same_store
 
 
@@ -54,6 +56,8 @@ class Tenants:
     store_id: UUID = field(default_factory=uuid4)
     other_project: UUID = field(default_factory=uuid4)
     other_store: UUID = field(default_factory=uuid4)
+    restricted_store: UUID = field(default_factory=uuid4)
+    hidden_store: UUID = field(default_factory=uuid4)
 
     @property
     def projects(self) -> tuple[UUID, UUID]:
@@ -62,6 +66,12 @@ class Tenants:
     @property
     def stores(self) -> tuple[UUID, UUID]:
         return self.store_id, self.other_store
+
+    @property
+    def all_stores(self) -> dict[UUID, str]:
+        """With who may use them; the restricted ones are not filled, and one is granted to nobody."""
+        restricted = dict.fromkeys((self.restricted_store, self.hidden_store), "RESTRICTED")
+        return dict.fromkeys(self.stores, "OPEN") | restricted
 
     def items(self, table: str) -> list[Item]:
         """Every row of the table, of all tenants."""
@@ -98,14 +108,33 @@ def _stores(tenants: Tenants, project_id: UUID) -> list[Item]:
             {
                 "project_id": project_id,
                 "store_id": store_id,
-                "name": name,
+                "name": str(store_id),
                 "languages_in_use": ["english"],
-                "creator_id": "test",
+                "creator_id": "somebody" if store_id == tenants.hidden_store else CREATOR,
+                **({"access": access} if access == "RESTRICTED" else {}),
             },
-            _users(EVERYONE),
+            _users(EVERYONE if access == "OPEN" else None),
             _users(None),
         )
-        for store_id, name in zip(tenants.stores, ("default", "other"), strict=True)
+        for store_id, access in tenants.all_stores.items()
+    ]
+
+
+def _grants(tenants: Tenants, project_id: UUID) -> list[Item]:
+    return [
+        Item(
+            "store_grant",
+            {
+                "project_id": project_id,
+                "store_id": tenants.restricted_store,
+                "principal_id": principal_id,
+                "store_creator_id": CREATOR,
+                "access": access,
+            },
+            _users(None),
+            _users(None),
+        )
+        for principal_id, access in ((GRANTED_READ, "READ"), (GRANTED_WRITE, "WRITE"))
     ]
 
 
@@ -115,7 +144,7 @@ def _request_ids(tenants: Tenants, project_id: UUID) -> list[Item]:
             "idempotency",
             {
                 "project_id": project_id,
-                "principal_id": "p",
+                "principal_id": principal_id,
                 "user_id": user,
                 "method": "m",
                 "request_id": "r",
@@ -125,6 +154,7 @@ def _request_ids(tenants: Tenants, project_id: UUID) -> list[Item]:
             _users(user),
         )
         for user in ("ann", "bob", "")
+        for principal_id in (CALLER, STRANGER)
     ]
 
 
@@ -151,10 +181,33 @@ def _usage(tenants: Tenants, project_id: UUID) -> list[Item]:
     ]
 
 
+def _audit(tenants: Tenants, project_id: UUID) -> list[Item]:
+    """For administrators; nobody changes it."""
+    return [
+        Item(
+            "audit",
+            {
+                "project_id": project_id,
+                "audit_id": tenants.store_id,
+                "action": "CreateStore",
+                "outcome": "DONE",
+                "principal_id": CALLER,
+                "user_id": "ann",
+                "subject": "",
+                "occurrences": 1,
+            },
+            _users(None),
+            _users(None),
+        )
+    ]
+
+
 PROJECT_ITEMS = {
     "project": _projects,
     "store": _stores,
+    "store_grant": _grants,
     "idempotency": _request_ids,
+    "audit": _audit,
     "service_account": _accounts,
     "service_account_secret": _secrets,
     "usage": _usage,

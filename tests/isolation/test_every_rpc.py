@@ -78,6 +78,12 @@ def an_account(names: Names, **fields: str) -> service_account_pb2.ServiceAccoun
     return service_account_pb2.ServiceAccount(name=names.account_name, role=role, **fields)
 
 
+def a_grant(names: Names) -> store_pb2.StoreGrant:
+    return store_pb2.StoreGrant(
+        store_id=names.store_id, principal_id="somebody", access=store_pb2.GRANTED_ACCESS_WRITE
+    )
+
+
 def scopes(names: Names) -> list[scope_pb2.ScopeFilter]:
     return [
         scope_pb2.ScopeFilter(),
@@ -207,6 +213,9 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         for expected in (None, 1, 99)
     ],
     "MemoryService.ListDomains": lambda names: [m.ListDomainsRequest(scope=scope) for scope in scopes(names)],
+    "MemoryService.PurgeMemories": lambda names: [
+        m.PurgeMemoriesRequest(user_id=names.memory_id, force=force) for force in (False, True)
+    ],
     "SessionService.CreateSession": lambda names: [
         s.CreateSessionRequest(session=session_pb2.Session(scope=names.scope)),
         s.CreateSessionRequest(
@@ -263,6 +272,14 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     "StoreService.DeleteStore": lambda names: [
         st.DeleteStoreRequest(store_id=names.store_id, force=force) for force in (False, True)
     ],
+    "StoreService.GrantAccess": lambda names: [
+        st.GrantAccessRequest(grant=a_grant(names), request_id=request_id)
+        for request_id in ("", names.request_id)
+    ],
+    "StoreService.RevokeAccess": lambda names: [
+        st.RevokeAccessRequest(store_id=names.store_id, principal_id="somebody")
+    ],
+    "StoreService.ListGrants": lambda names: [st.ListGrantsRequest(store_id=names.store_id)],
     "ProjectService.GetProject": lambda names: [project_service_pb2.GetProjectRequest()],
     "ProjectService.UpdateProject": lambda names: [
         project_service_pb2.UpdateProjectRequest(
@@ -287,6 +304,7 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         project_service_pb2.DropEmbeddingModelRequest(name=name, request_id=request_id)
         for name, request_id in (("hashing-64", ""), ("hashing-64", names.request_id), (names.key, ""))
     ],
+    "ProjectService.ListAuditRecords": lambda names: [project_service_pb2.ListAuditRecordsRequest()],
     "IdentityService.WhoAmI": lambda names: [i.WhoAmIRequest()],
     "IdentityService.IssueToken": lambda names: [
         i.IssueTokenRequest(client_id=names.client_id, client_secret=f"rcs-12345678-{'x' * 43}"),
@@ -323,6 +341,10 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         admin_service_pb2.CreateProjectRequest(
             project=project_pb2.Project(organization_id=names.organization_id, display_name="p")
         )
+    ],
+    "AdminService.DeleteProject": lambda names: [
+        admin_service_pb2.DeleteProjectRequest(project_id=names.organization_id, force=force)
+        for force in (False, True)
     ],
     "AdminService.ListProjects": lambda names: [
         admin_service_pb2.ListProjectsRequest(),
@@ -427,7 +449,12 @@ async def test_every_rpc_has_a_case() -> None:
 
 @pytest.mark.parametrize(
     "rpc",
-    [rpc for rpc in CASES if rpc.startswith(("Memory", "Session", "Context"))],
+    # Users have the same names everywhere: there is no purge that only one of two projects would notice.
+    [
+        rpc
+        for rpc in CASES
+        if rpc.startswith(("Memory", "Session", "Context")) and rpc != "MemoryService.PurgeMemories"
+    ],
 )
 async def test_the_owner_itself_would_be_noticed(channel: grpc.aio.Channel, near: Place, rpc: str) -> None:
     """The comparisons below can fail: to whom the names belong, they are not as absent."""

@@ -8,6 +8,7 @@ from ricordo._convert import enums, memories, memory_requests, paging, scopes, t
 from ricordo._convert.enums import EnumCodec
 from ricordo.errors import MemoryClientError, MemoryServerError
 from ricordo.v1 import (
+    audit_pb2,
     context_pb2,
     context_service_pb2,
     embedding_model_pb2,
@@ -22,12 +23,14 @@ from ricordo.v1 import (
     scope_pb2,
     search_pb2,
     service_account_pb2,
+    store_pb2,
     turn_pb2,
 )
 from ricordo.v1.item_error_pb2 import ItemError
 from tests.fixtures.client_samples import NOON, new_memory, wire_memory
 
 MESSAGE_FILES = (
+    audit_pb2,
     context_pb2,
     context_service_pb2,
     embedding_model_pb2,
@@ -41,6 +44,7 @@ MESSAGE_FILES = (
     scope_pb2,
     search_pb2,
     service_account_pb2,
+    store_pb2,
 )
 WIRE_ENUMS = {
     name: enum for file in MESSAGE_FILES for name, enum in file.DESCRIPTOR.enum_types_by_name.items()

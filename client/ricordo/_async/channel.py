@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable
+from copy import copy
 from threading import Lock
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import grpc
 
@@ -46,11 +47,19 @@ class AsyncConnection:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._credentials = AsyncCredentials(settings.credential)
+        self._act_as = ""
+        self._root = self
         self._lock = Lock()
         self._channel: Channel | None = None
         self._stubs: AsyncStubs | None = None
         self._loop: object = None
         self._closed = False
+
+    def acting_as(self, user_id: str) -> Self:
+        """The same channel, for calls bound to one end user."""
+        acting = copy(self)
+        acting._act_as = user_id
+        return acting
 
     async def call(
         self, method: Callable[[AsyncStubs], Method[Request, Reply]], request: Request, timeout: float | None
@@ -68,7 +77,7 @@ class AsyncConnection:
         """
         seconds = self._settings.timeout if timeout is None else check_timeout(timeout)
         deadline = time.monotonic() + seconds
-        stubs = self._open()
+        stubs = self._root._open()
         send = method(stubs)
 
         async def issue(asked: IssueTokenRequest) -> IssueTokenResponse:
@@ -77,21 +86,24 @@ class AsyncConnection:
         try:
             token = await self._credentials.get(issue)
             try:
-                return await send(request, timeout=_left(deadline), metadata=call_metadata(token))
+                return await send(
+                    request, timeout=_left(deadline), metadata=call_metadata(token, self._act_as)
+                )
             except grpc.RpcError as error:
                 if not is_unauthenticated(error):
                     raise
                 other = await self._credentials.renew(issue, token)
                 if other is None:
                     raise
-            return await send(request, timeout=_left(deadline), metadata=call_metadata(other))
+            return await send(request, timeout=_left(deadline), metadata=call_metadata(other, self._act_as))
         except grpc.RpcError as error:
             raise to_exception(error, self._settings.target, tls=self._settings.tls) from error
 
     async def close(self) -> None:
         """Closes the channel; calls in flight are cancelled. Closing again does nothing."""
-        with self._lock:
-            channel, self._channel, self._stubs, self._closed = self._channel, None, None, True
+        root = self._root
+        with root._lock:
+            channel, root._channel, root._stubs, root._closed = root._channel, None, None, True
         if channel is not None:
             await channel.close()
 

@@ -1,5 +1,6 @@
 """The client: every call of the contract, with models instead of messages."""
 
+from copy import copy
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +13,8 @@ from ricordo._async.projects import AsyncAdmin, AsyncProject
 from ricordo._async.sessions import AsyncSessions
 from ricordo._async.stores import AsyncStores
 from ricordo._settings import DEFAULT_TARGET, DEFAULT_TIMEOUT, TokenProvider, make_credential, make_settings
+from ricordo.errors import MemoryClientError
+from ricordo.identity import first_given
 
 
 class AsyncClient:
@@ -77,7 +80,10 @@ class AsyncClient:
             private_key=private_key,
             local_subchannel_pool=local_subchannel_pool,
         )
-        self._connection = AsyncConnection(settings)
+        self._connect(AsyncConnection(settings))
+
+    def _connect(self, connection: AsyncConnection) -> None:
+        self._connection = connection
         self.memories = AsyncMemories(self._connection)
         self.sessions = AsyncSessions(self._connection)
         self.extraction = AsyncExtraction(self._connection)
@@ -86,6 +92,25 @@ class AsyncClient:
         self.project = AsyncProject(self._connection)
         self.identity = AsyncIdentity(self._connection)
         self.admin = AsyncAdmin(self._connection)
+
+    def acting_as(self, user_id: str) -> Self:
+        """A client whose calls are bound to one end user, as if by a credential of that user.
+
+        For services: such a call sees and writes what the user may, whatever it asks for, and the database holds it
+        to that. The connection is shared: closing either client closes both. This client stays as it is. For the
+        facade: `AsyncMemory(client=client.acting_as("ada"))`.
+
+        Args:
+            user_id: The end user, at most 512 bytes.
+
+        Raises:
+            MemoryClientError: It is blank.
+        """
+        if first_given(user_id) is None:
+            raise MemoryClientError("acting_as needs a user_id that is not blank")
+        acting = copy(self)
+        acting._connect(self._connection.acting_as(user_id))
+        return acting
 
     async def close(self) -> None:
         """Closes the connection; calls in flight are cancelled. Closing again does nothing."""

@@ -7,6 +7,7 @@ from ricordo import models
 from ricordo._async.channel import AsyncConnection
 from ricordo._async.pager import AsyncPager
 from ricordo._async.revisions import AsyncRevisions
+from ricordo._convert import audit
 from ricordo._convert import memory_requests as requests
 from ricordo._convert.memories import decode_domain, decode_memory, decode_results
 from ricordo._convert.paging import at_page
@@ -364,6 +365,29 @@ class AsyncMemories:
         )
         reply = await self._connection.call(lambda stubs: stubs.memories.RollbackMemory, request, timeout)
         return decode_memory(reply.memory)
+
+    async def purge(
+        self,
+        user_id: str,
+        *,
+        force: bool = False,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.ErasureReceipt:
+        """Removes everything of an end user in every store, sessions and turns too; without `force` it only counts.
+
+        For a service with the role admin. Calls of the user that run at the same time may leave something: stop them
+        first, or repeat.
+
+        Args:
+            user_id: Whose.
+            force: Remove it.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+        """
+        request = audit.purge_memories_request(user_id, force=force, request_id=request_id)
+        reply = await self._connection.call(lambda stubs: stubs.memories.PurgeMemories, request, timeout)
+        return audit.decode_receipt(reply.receipt)
 
     async def search(
         self,

@@ -3,7 +3,7 @@
 from ricordo import models
 from ricordo._async.channel import AsyncConnection
 from ricordo._async.pager import AsyncPager
-from ricordo._convert import embedding_models
+from ricordo._convert import audit, embedding_models
 from ricordo._convert import projects as requests
 from ricordo._convert.embedding_models import decode_embedding_model
 from ricordo._convert.paging import at_page
@@ -139,6 +139,25 @@ class AsyncProject:
         reply = await self._connection.call(lambda stubs: stubs.projects.DropEmbeddingModel, request, timeout)
         return decode_embedding_model(reply.embedding_model)
 
+    def list_audit_records(
+        self, *, page_size: int | None = None, page_token: str = "", timeout: float | None = None
+    ) -> AsyncPager[models.AuditRecord]:
+        """Lists who administered the project and who was denied what, newest first; for the role admin.
+
+        Args:
+            page_size: Rows fetched at a time, 1 to 1,000; None: 50.
+            page_token: Where to continue.
+            timeout: Seconds for each page.
+        """
+        request = audit.list_audit_records_request(page_size=page_size)
+
+        async def fetch(token: str) -> models.Page[models.AuditRecord]:
+            asked = at_page(request, token)
+            reply = await self._connection.call(lambda stubs: stubs.projects.ListAuditRecords, asked, timeout)
+            return models.Page(tuple(map(audit.decode_record, reply.records)), reply.next_page_token)
+
+        return AsyncPager(fetch, page_token)
+
 
 class AsyncAdmin:
     """The installation: for operators only, others get `MemoryAuthError`."""
@@ -248,3 +267,26 @@ class AsyncAdmin:
         request = requests.get_queue_status_request(project_id)
         reply = await self._connection.call(lambda stubs: stubs.admin.GetQueueStatus, request, timeout)
         return decode_queue_status(reply)
+
+    async def delete_project(
+        self,
+        project_id: str,
+        *,
+        force: bool = False,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.ErasureReceipt:
+        """Removes a project with everything in it, from every table; without `force` it only counts.
+
+        Args:
+            project_id: The project.
+            force: Remove it.
+            request_id: Makes a repeat safe.
+            timeout: Seconds; a large project wants more.
+
+        Raises:
+            NotFoundError: There is no such project.
+        """
+        request = audit.delete_project_request(project_id, force=force, request_id=request_id)
+        reply = await self._connection.call(lambda stubs: stubs.admin.DeleteProject, request, timeout)
+        return audit.decode_receipt(reply.receipt)

@@ -8,6 +8,7 @@ from ricordo.errors import Failure, MemoryClientError, MemoryServerError
 from ricordo.models.base import Word
 from ricordo.models.filter import Comparator
 from ricordo.v1 import (
+    audit_pb2,
     context_pb2,
     context_service_pb2,
     embedding_model_pb2,
@@ -21,6 +22,7 @@ from ricordo.v1 import (
     scope_pb2,
     search_pb2,
     service_account_pb2,
+    store_pb2,
 )
 
 Member = TypeVar("Member", bound=Word)
@@ -109,6 +111,9 @@ METADATA_POLICY = EnumCodec(models.MetadataPolicy, project_pb2.MetadataPolicy, "
 EMBEDDING_MODEL_STATE = EnumCodec(
     models.EmbeddingModelState, embedding_model_pb2.EmbeddingModelState, "EMBEDDING_MODEL_STATE"
 )
+AUDIT_OUTCOME = EnumCodec(models.AuditOutcome, audit_pb2.AuditOutcome, "AUDIT_OUTCOME")
+STORE_ACCESS = EnumCodec(models.StoreAccess, store_pb2.StoreAccess, "STORE_ACCESS")
+GRANTED_ACCESS = EnumCodec(models.GrantedAccess, store_pb2.GrantedAccess, "GRANTED_ACCESS")
 METADATA_TYPE = EnumCodec(models.MetadataType, project_pb2.MetadataType, "METADATA_TYPE")
 PROJECT_ROLE = EnumCodec(models.ProjectRole, service_account_pb2.ProjectRole, "PROJECT_ROLE")
 FAILURE_CLASS = EnumCodec(models.FailureClass, failure_pb2.FailureClass, "FAILURE_CLASS")

@@ -48,6 +48,7 @@ def encode_settings(settings: models.ProjectSettings) -> project_pb2.ProjectSett
             top_k=settings.context.top_k,
             template=settings.context.template,
         ),
+        end_users_may_publish=settings.end_users_may_publish,
     )
 
 
@@ -71,6 +72,7 @@ def decode_settings(settings: project_pb2.ProjectSettings) -> models.ProjectSett
             models.CustomType(name=each.name, tags=_decode_keys(each.tags)) for each in settings.custom_types
         ),
         context=_decode_context(settings.context),
+        end_users_may_publish=settings.end_users_may_publish,
     )
 
 

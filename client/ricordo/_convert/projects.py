@@ -54,11 +54,16 @@ def get_queue_status_request(project_id: str) -> admin_service_pb2.GetQueueStatu
 
 @sendable
 def create_store_request(
-    store_id: str, *, description: str, language: str | None, request_id: str | None
+    store_id: str,
+    *,
+    description: str,
+    language: str | None,
+    access: models.StoreAccess | str | None,
+    request_id: str | None,
 ) -> store_service_pb2.CreateStoreRequest:
     """Asks for a new store."""
     return store_service_pb2.CreateStoreRequest(
-        store=_encode_store(store_id, description, language), request_id=paging.fresh(request_id)
+        store=_encode_store(store_id, description, language, access), request_id=paging.fresh(request_id)
     )
 
 
@@ -76,19 +81,25 @@ def list_stores_request(*, order_by: str, page_size: int | None) -> store_servic
 
 @sendable
 def update_store_request(
-    store_id: str, *, description: str | None, language: str | None, request_id: str | None
+    store_id: str,
+    *,
+    description: str | None,
+    language: str | None,
+    access: models.StoreAccess | str | None,
+    request_id: str | None,
 ) -> store_service_pb2.UpdateStoreRequest:
     """Asks to change what is given; an empty language inherits the project's.
 
     Raises:
         MemoryClientError: Nothing is given.
     """
-    given = {"description": description, "settings.language": language}
+    given = {"description": description, "settings.language": language, "access": access}
     paths = [path for path, value in given.items() if value is not None]
     if not paths:
-        raise MemoryClientError("update changes what is given, and nothing is: give description or language")
+        message = "update changes what is given, and nothing is: give description, language or access"
+        raise MemoryClientError(message)
     return store_service_pb2.UpdateStoreRequest(
-        store=_encode_store(store_id, description or "", language or None),
+        store=_encode_store(store_id, description or "", language or None, access),
         update_mask=FieldMask(paths=paths),
         request_id=paging.fresh(request_id),
     )
@@ -156,12 +167,19 @@ def decode_store(store: store_pb2.Store) -> models.Store:
         store_id=store.store_id,
         description=store.description,
         language=store.settings.language or None,
+        access=enums.STORE_ACCESS.decode(store.access or store_pb2.STORE_ACCESS_OPEN),
         creator_id=store.creator_id,
         create_time=values.decode_time(store.create_time),
         update_time=values.decode_time(store.update_time),
     )
 
 
-def _encode_store(store_id: str, description: str, language: str | None) -> store_pb2.Store:
-    settings = store_pb2.StoreSettings(language=language)
-    return store_pb2.Store(store_id=store_id, description=description, settings=settings)
+def _encode_store(
+    store_id: str, description: str, language: str | None, access: models.StoreAccess | str | None
+) -> store_pb2.Store:
+    return store_pb2.Store(
+        store_id=store_id,
+        description=description,
+        settings=store_pb2.StoreSettings(language=language),
+        access=enums.STORE_ACCESS.encode(access),
+    )

@@ -3,8 +3,9 @@
 
 import time
 from collections.abc import Callable
+from copy import copy
 from threading import Lock
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import grpc
 
@@ -47,11 +48,19 @@ class Connection:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._credentials = Credentials(settings.credential)
+        self._act_as = ""
+        self._root = self
         self._lock = Lock()
         self._channel: Channel | None = None
         self._stubs: Stubs | None = None
         self._loop: object = None
         self._closed = False
+
+    def acting_as(self, user_id: str) -> Self:
+        """The same channel, for calls bound to one end user."""
+        acting = copy(self)
+        acting._act_as = user_id
+        return acting
 
     def call(
         self, method: Callable[[Stubs], Method[Request, Reply]], request: Request, timeout: float | None
@@ -69,7 +78,7 @@ class Connection:
         """
         seconds = self._settings.timeout if timeout is None else check_timeout(timeout)
         deadline = time.monotonic() + seconds
-        stubs = self._open()
+        stubs = self._root._open()
         send = method(stubs)
 
         def issue(asked: IssueTokenRequest) -> IssueTokenResponse:
@@ -78,21 +87,22 @@ class Connection:
         try:
             token = self._credentials.get(issue)
             try:
-                return send(request, timeout=_left(deadline), metadata=call_metadata(token))
+                return send(request, timeout=_left(deadline), metadata=call_metadata(token, self._act_as))
             except grpc.RpcError as error:
                 if not is_unauthenticated(error):
                     raise
                 other = self._credentials.renew(issue, token)
                 if other is None:
                     raise
-            return send(request, timeout=_left(deadline), metadata=call_metadata(other))
+            return send(request, timeout=_left(deadline), metadata=call_metadata(other, self._act_as))
         except grpc.RpcError as error:
             raise to_exception(error, self._settings.target, tls=self._settings.tls) from error
 
     def close(self) -> None:
         """Closes the channel; calls in flight are cancelled. Closing again does nothing."""
-        with self._lock:
-            channel, self._channel, self._stubs, self._closed = self._channel, None, None, True
+        root = self._root
+        with root._lock:
+            channel, root._channel, root._stubs, root._closed = root._channel, None, None, True
         if channel is not None:
             channel.close()
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 
 from ricordo import models
+from ricordo._convert import audit
 from ricordo._convert import memory_requests as requests
 from ricordo._convert.memories import decode_domain, decode_memory, decode_results
 from ricordo._convert.paging import at_page
@@ -363,6 +364,29 @@ class Memories:
         )
         reply = self._connection.call(lambda stubs: stubs.memories.RollbackMemory, request, timeout)
         return decode_memory(reply.memory)
+
+    def purge(
+        self,
+        user_id: str,
+        *,
+        force: bool = False,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.ErasureReceipt:
+        """Removes everything of an end user in every store, sessions and turns too; without `force` it only counts.
+
+        For a service with the role admin. Calls of the user that run at the same time may leave something: stop them
+        first, or repeat.
+
+        Args:
+            user_id: Whose.
+            force: Remove it.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+        """
+        request = audit.purge_memories_request(user_id, force=force, request_id=request_id)
+        reply = self._connection.call(lambda stubs: stubs.memories.PurgeMemories, request, timeout)
+        return audit.decode_receipt(reply.receipt)
 
     def search(
         self,

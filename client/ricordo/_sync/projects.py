@@ -2,7 +2,7 @@
 """The tenant and the installation: `client.project`, `client.admin`."""
 
 from ricordo import models
-from ricordo._convert import embedding_models
+from ricordo._convert import audit, embedding_models
 from ricordo._convert import projects as requests
 from ricordo._convert.embedding_models import decode_embedding_model
 from ricordo._convert.paging import at_page
@@ -132,6 +132,25 @@ class Project:
         reply = self._connection.call(lambda stubs: stubs.projects.DropEmbeddingModel, request, timeout)
         return decode_embedding_model(reply.embedding_model)
 
+    def list_audit_records(
+        self, *, page_size: int | None = None, page_token: str = "", timeout: float | None = None
+    ) -> Pager[models.AuditRecord]:
+        """Lists who administered the project and who was denied what, newest first; for the role admin.
+
+        Args:
+            page_size: Rows fetched at a time, 1 to 1,000; None: 50.
+            page_token: Where to continue.
+            timeout: Seconds for each page.
+        """
+        request = audit.list_audit_records_request(page_size=page_size)
+
+        def fetch(token: str) -> models.Page[models.AuditRecord]:
+            asked = at_page(request, token)
+            reply = self._connection.call(lambda stubs: stubs.projects.ListAuditRecords, asked, timeout)
+            return models.Page(tuple(map(audit.decode_record, reply.records)), reply.next_page_token)
+
+        return Pager(fetch, page_token)
+
 
 class Admin:
     """The installation: for operators only, others get `MemoryAuthError`."""
@@ -239,3 +258,26 @@ class Admin:
         request = requests.get_queue_status_request(project_id)
         reply = self._connection.call(lambda stubs: stubs.admin.GetQueueStatus, request, timeout)
         return decode_queue_status(reply)
+
+    def delete_project(
+        self,
+        project_id: str,
+        *,
+        force: bool = False,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.ErasureReceipt:
+        """Removes a project with everything in it, from every table; without `force` it only counts.
+
+        Args:
+            project_id: The project.
+            force: Remove it.
+            request_id: Makes a repeat safe.
+            timeout: Seconds; a large project wants more.
+
+        Raises:
+            NotFoundError: There is no such project.
+        """
+        request = audit.delete_project_request(project_id, force=force, request_id=request_id)
+        reply = self._connection.call(lambda stubs: stubs.admin.DeleteProject, request, timeout)
+        return audit.decode_receipt(reply.receipt)

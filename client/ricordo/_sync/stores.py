@@ -2,6 +2,7 @@
 """The containers of a project: `client.stores`."""
 
 from ricordo import models
+from ricordo._convert import grants
 from ricordo._convert import projects as requests
 from ricordo._convert.paging import at_page
 from ricordo._convert.projects import decode_store
@@ -25,6 +26,7 @@ class Stores:
         *,
         description: str = "",
         language: str | None = None,
+        access: models.StoreAccess | str | None = None,
         request_id: str | None = None,
         timeout: float | None = None,
     ) -> models.Store:
@@ -34,6 +36,7 @@ class Stores:
             store_id: 3 to 56 of `[a-z0-9-]`, first a letter, last no hyphen.
             description: What it is for, at most 8 KiB.
             language: That of its text search, as PostgreSQL names it, or "simple"; None: the project's.
+            access: "open" (None) to the project, or "restricted" to oneself, administrators and grants.
             request_id: Makes a repeat safe.
             timeout: Seconds.
 
@@ -41,7 +44,7 @@ class Stores:
             AlreadyExistsError: The id is taken.
         """
         request = requests.create_store_request(
-            store_id, description=description, language=language, request_id=request_id
+            store_id, description=description, language=language, access=access, request_id=request_id
         )
         reply = self._connection.call(lambda stubs: stubs.stores.CreateStore, request, timeout)
         return decode_store(reply.store)
@@ -87,6 +90,7 @@ class Stores:
         *,
         description: str | None = None,
         language: str | None = None,
+        access: models.StoreAccess | str | None = None,
         request_id: str | None = None,
         timeout: float | None = None,
     ) -> models.Store:
@@ -94,10 +98,11 @@ class Stores:
 
         Raises:
             MemoryClientError: Nothing is given.
+            MemoryAuthError: The store is restricted, or its access is to change, and is another's.
             NotFoundError: There is no such store.
         """
         request = requests.update_store_request(
-            store_id, description=description, language=language, request_id=request_id
+            store_id, description=description, language=language, access=access, request_id=request_id
         )
         reply = self._connection.call(lambda stubs: stubs.stores.UpdateStore, request, timeout)
         return decode_store(reply.store)
@@ -124,3 +129,71 @@ class Stores:
         """
         request = requests.delete_store_request(store_id, force=force, request_id=request_id)
         self._connection.call(lambda stubs: stubs.stores.DeleteStore, request, timeout)
+
+    def grant(
+        self,
+        store_id: str,
+        principal_id: str,
+        access: models.GrantedAccess | str,
+        *,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.StoreGrant:
+        """Lets a principal use a store while it is restricted; for the creator of the store and administrators.
+
+        Args:
+            store_id: The store.
+            principal_id: The principal, as `client.identity.who_am_i` names it.
+            access: "read", or "write" for both.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+
+        Raises:
+            NotFoundError: There is no such store.
+            MemoryAuthError: It is another's.
+        """
+        request = grants.grant_access_request(store_id, principal_id, access, request_id=request_id)
+        reply = self._connection.call(lambda stubs: stubs.stores.GrantAccess, request, timeout)
+        return grants.decode_grant(reply.grant)
+
+    def revoke(
+        self,
+        store_id: str,
+        principal_id: str,
+        *,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Takes a grant back, if there is one; for the store's creator and administrators.
+
+        Raises:
+            NotFoundError: There is no such store.
+            MemoryAuthError: It is another's.
+        """
+        request = grants.revoke_access_request(store_id, principal_id, request_id=request_id)
+        self._connection.call(lambda stubs: stubs.stores.RevokeAccess, request, timeout)
+
+    def list_grants(
+        self,
+        store_id: str,
+        *,
+        page_size: int | None = None,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> Pager[models.StoreGrant]:
+        """Lists the grants of a store by principal; nothing is fetched until iterated.
+
+        Args:
+            store_id: The store.
+            page_size: Rows fetched at a time, 1 to 1,000; None: 50.
+            page_token: Where to continue.
+            timeout: Seconds for each page.
+        """
+        request = grants.list_grants_request(store_id, page_size=page_size)
+
+        def fetch(token: str) -> models.Page[models.StoreGrant]:
+            asked = at_page(request, token)
+            reply = self._connection.call(lambda stubs: stubs.stores.ListGrants, asked, timeout)
+            return models.Page(tuple(map(grants.decode_grant, reply.grants)), reply.next_page_token)
+
+        return Pager(fetch, page_token)

@@ -1,6 +1,7 @@
 """The models: frozen records that go into calls and come back from them."""
 
 from ricordo.models.account import AccessToken, ClientSecret, ServiceAccount, ServiceAccountSecret
+from ricordo.models.audit import AuditOutcome, AuditRecord, ErasureReceipt
 from ricordo.models.base import (
     ContextFormat,
     ContextSource,
@@ -70,7 +71,17 @@ from ricordo.models.memory import (
     Topic,
 )
 from ricordo.models.page import Page
-from ricordo.models.project import Organization, Project, ProjectLimits, ProjectUsage, Store, WhoAmI
+from ricordo.models.project import (
+    GrantedAccess,
+    Organization,
+    Project,
+    ProjectLimits,
+    ProjectUsage,
+    Store,
+    StoreAccess,
+    StoreGrant,
+    WhoAmI,
+)
 from ricordo.models.queue import ProjectQueue, QueueCounts, QueueStatus
 from ricordo.models.results import (
     BulkCreateSemanticResult,
@@ -102,6 +113,8 @@ from ricordo.models.turn import DeletedSession, NewTurn, RecordedTurn, Session, 
 
 __all__ = [
     "AccessToken",
+    "AuditOutcome",
+    "AuditRecord",
     "BulkCreateSemanticResult",
     "ClientSecret",
     "Context",
@@ -130,11 +143,13 @@ __all__ = [
     "EmbeddingModelState",
     "EpisodicDetails",
     "EpisodicEntry",
+    "ErasureReceipt",
     "Exactly",
     "FailureClass",
     "FusionMethod",
     "GeneratedMemory",
     "Generation",
+    "GrantedAccess",
     "ItemError",
     "LeftOut",
     "LeftOutCause",
@@ -197,6 +212,8 @@ __all__ = [
     "SourceSpec",
     "SpokenTurn",
     "Store",
+    "StoreAccess",
+    "StoreGrant",
     "TagScalar",
     "TaxonomicDetails",
     "TaxonomicEntry",

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from ricordo.models.base import Model, PrincipalKind
+from ricordo.models.base import Model, PrincipalKind, Word
 from ricordo.models.settings import ProjectSettings
 
 
@@ -57,12 +57,36 @@ class ProjectUsage(Model):
     embedding_tokens: int = 0
 
 
+class StoreAccess(Word):
+    """Who may use a store: everyone in the project, or its creator, administrators, and whom it is granted to."""
+
+    OPEN = "open"
+    RESTRICTED = "restricted"
+
+
+class GrantedAccess(Word):
+    """How far a grant goes: reading, or writing too."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+class StoreGrant(Model):
+    """What a principal may do in a store while it is restricted."""
+
+    store_id: str
+    principal_id: str
+    access: GrantedAccess
+    create_time: datetime
+
+
 class Store(Model):
     """A container of sessions and memories. Without a `language` of its own it has the project's."""
 
     store_id: str
     description: str = ""
     language: str | None = None
+    access: StoreAccess = StoreAccess.OPEN
     creator_id: str = ""
     create_time: datetime
     update_time: datetime

@@ -57,7 +57,8 @@ class ProjectSettings(Model):
     """How a project works.
 
     `language` is that of text search in stores that have none of their own. Values under declared keys are of the
-    declared type. Once a custom type is declared, there are no others.
+    declared type. Once a custom type is declared, there are no others. End users write what everyone reads only where
+    `end_users_may_publish`.
     """
 
     language: str | None = None
@@ -65,6 +66,7 @@ class ProjectSettings(Model):
     metadata_keys: tuple[MetadataKey, ...] = ()
     custom_types: tuple[CustomType, ...] = ()
     context: ContextDefaults = Field(default_factory=ContextDefaults)
+    end_users_may_publish: bool = False
 
 
 class ProjectChanges(ProjectSettings):

@@ -9,6 +9,7 @@ from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from ricordo.v1 import erasure_pb2 as _erasure_pb2
 from ricordo.v1 import failure_pb2 as _failure_pb2
 from ricordo.v1 import project_pb2 as _project_pb2
 import builtins as _builtins
@@ -409,3 +410,55 @@ class UpdateProjectLimitsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UpdateProjectLimitsResponse: _TypeAlias = UpdateProjectLimitsResponse  # noqa: Y015
+
+@_typing.final
+class DeleteProjectRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
+    FORCE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    project_id: _builtins.str
+    """The project. NOT_FOUND / PROJECT_NOT_FOUND."""
+    force: _builtins.bool
+    """Remove it. Otherwise nothing is changed, and the receipt says what would be removed."""
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    def __init__(
+        self,
+        *,
+        project_id: _builtins.str = ...,
+        force: _builtins.bool = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["force", b"force", "project_id", b"project_id", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteProjectRequest: _TypeAlias = DeleteProjectRequest  # noqa: Y015
+
+@_typing.final
+class DeleteProjectResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECEIPT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def receipt(self) -> _erasure_pb2.ErasureReceipt:
+        """What was removed."""
+
+    def __init__(
+        self,
+        *,
+        receipt: _erasure_pb2.ErasureReceipt | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["receipt", b"receipt"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["receipt", b"receipt"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteProjectResponse: _TypeAlias = DeleteProjectResponse  # noqa: Y015

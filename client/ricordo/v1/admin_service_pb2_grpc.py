@@ -66,6 +66,11 @@ class AdminServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsResponse.FromString,
                 _registered_method=True)
+        self.DeleteProject = channel.unary_unary(
+                '/ricordo.v1.AdminService/DeleteProject',
+                request_serializer=ricordo_dot_v1_dot_admin__service__pb2.DeleteProjectRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_admin__service__pb2.DeleteProjectResponse.FromString,
+                _registered_method=True)
 
 
 class AdminServiceServicer(object):
@@ -115,6 +120,14 @@ class AdminServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DeleteProject(self, request, context):
+        """Removes a project with everything in it, from every table; without `force` it only counts. One transaction: give it
+        a deadline to match. Its backups and its credentials elsewhere are the operator's.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -147,6 +160,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.UpdateProjectLimits,
                     request_deserializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsResponse.SerializeToString,
+            ),
+            'DeleteProject': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteProject,
+                    request_deserializer=ricordo_dot_v1_dot_admin__service__pb2.DeleteProjectRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_admin__service__pb2.DeleteProjectResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -313,6 +331,33 @@ class AdminService(object):
             '/ricordo.v1.AdminService/UpdateProjectLimits',
             ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsRequest.SerializeToString,
             ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteProject(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.AdminService/DeleteProject',
+            ricordo_dot_v1_dot_admin__service__pb2.DeleteProjectRequest.SerializeToString,
+            ricordo_dot_v1_dot_admin__service__pb2.DeleteProjectResponse.FromString,
             options,
             channel_credentials,
             insecure,

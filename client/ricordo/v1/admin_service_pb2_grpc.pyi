@@ -47,6 +47,10 @@ class AdminServiceStub:
     """Reads what a project may use and what it has used."""
     UpdateProjectLimits: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.UpdateProjectLimitsRequest, _admin_service_pb2.UpdateProjectLimitsResponse]
     """Changes what a project may use; servers follow within 10 seconds."""
+    DeleteProject: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.DeleteProjectRequest, _admin_service_pb2.DeleteProjectResponse]
+    """Removes a project with everything in it, from every table; without `force` it only counts. One transaction: give it
+    a deadline to match. Its backups and its credentials elsewhere are the operator's.
+    """
 
 @_typing.type_check_only
 class AdminServiceAsyncStub(AdminServiceStub):
@@ -67,6 +71,10 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """Reads what a project may use and what it has used."""
     UpdateProjectLimits: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.UpdateProjectLimitsRequest, _admin_service_pb2.UpdateProjectLimitsResponse]  # type: ignore[assignment]
     """Changes what a project may use; servers follow within 10 seconds."""
+    DeleteProject: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.DeleteProjectRequest, _admin_service_pb2.DeleteProjectResponse]  # type: ignore[assignment]
+    """Removes a project with everything in it, from every table; without `force` it only counts. One transaction: give it
+    a deadline to match. Its backups and its credentials elsewhere are the operator's.
+    """
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
     """The installation: for operators only (PERMISSION_DENIED for others), and only on servers that have the operator's
@@ -120,5 +128,15 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_service_pb2.UpdateProjectLimitsResponse, _abc.Awaitable[_admin_service_pb2.UpdateProjectLimitsResponse]]:
         """Changes what a project may use; servers follow within 10 seconds."""
+
+    @_abc_1.abstractmethod
+    def DeleteProject(
+        self,
+        request: _admin_service_pb2.DeleteProjectRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_service_pb2.DeleteProjectResponse, _abc.Awaitable[_admin_service_pb2.DeleteProjectResponse]]:
+        """Removes a project with everything in it, from every table; without `force` it only counts. One transaction: give it
+        a deadline to match. Its backups and its credentials elsewhere are the operator's.
+        """
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -23,6 +23,7 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
+from ricordo.v1 import erasure_pb2 as ricordo_dot_v1_dot_erasure__pb2
 from ricordo.v1 import filter_pb2 as ricordo_dot_v1_dot_filter__pb2
 from ricordo.v1 import item_error_pb2 as ricordo_dot_v1_dot_item__error__pb2
 from ricordo.v1 import memory_pb2 as ricordo_dot_v1_dot_memory__pb2
@@ -31,7 +32,7 @@ from ricordo.v1 import scope_pb2 as ricordo_dot_v1_dot_scope__pb2
 from ricordo.v1 import search_pb2 as ricordo_dot_v1_dot_search__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fricordo/v1/memory_service.proto\x12\nricordo.v1\x1a google/protobuf/field_mask.proto\x1a\x17ricordo/v1/filter.proto\x1a\x1bricordo/v1/item_error.proto\x1a\x17ricordo/v1/memory.proto\x1a\x17ricordo/v1/paging.proto\x1a\x16ricordo/v1/scope.proto\x1a\x17ricordo/v1/search.proto\"_\n\x13\x43reateMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\"\n\x06memory\x18\x02 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12\x12\n\nrequest_id\x18\x03 \x01(\t\":\n\x14\x43reateMemoryResponse\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\"x\n\x1a\x42\x61tchCreateMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x08memories\x18\x02 \x03(\x0b\x32\x12.ricordo.v1.Memory\x12\x0e\n\x06\x61tomic\x18\x03 \x01(\x08\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"H\n\x1b\x42\x61tchCreateMemoriesResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.ricordo.v1.MemoryResult\"g\n\x0cMemoryResult\x12$\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.MemoryH\x00\x12&\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x15.ricordo.v1.ItemErrorH\x00\x42\t\n\x07outcome\"\x8b\x01\n\x10GetMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x13\n\tmemory_id\x18\x02 \x01(\tH\x00\x12+\n\nmemory_key\x18\x03 \x01(\x0b\x32\x15.ricordo.v1.MemoryKeyH\x00\x12\x17\n\x0finclude_deleted\x18\x04 \x01(\x08\x42\n\n\x08selector\"\xac\x01\n\tMemoryKey\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x13\n\x0b\x63ustom_type\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\t\x12/\n\ttaxonomic\x18\x04 \x01(\x0b\x32\x1c.ricordo.v1.TaxonomicDetails\x12&\n\x05scope\x18\x05 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\"7\n\x11GetMemoryResponse\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\"\x91\x03\n\x13ListMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12*\n\nvisibility\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.Visibility\x12%\n\x05kinds\x18\x04 \x03(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x14\n\x0c\x63ustom_types\x18\x05 \x03(\t\x12\"\n\x06\x66ilter\x18\x06 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x0c \x01(\t\x12\x17\n\x0finclude_deleted\x18\x07 \x01(\x08\x12%\n\x08order_by\x18\x08 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x1e\n\x04view\x18\t \x01(\x0e\x32\x10.ricordo.v1.View\x12\x16\n\tpage_size\x18\n \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x0b \x01(\tB\x0c\n\n_page_size\"U\n\x14ListMemoriesResponse\x12$\n\x08memories\x18\x01 \x03(\x0b\x32\x12.ricordo.v1.Memory\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xc6\x01\n\x13UpdateMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\"\n\x06memory\x18\x02 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x1e\n\x11\x65xpected_revision\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x14\n\x12_expected_revision\":\n\x14UpdateMemoryResponse\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\"\xd3\x01\n\x10PutMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\"\n\x06memory\x18\x02 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x0e\n\x06\x61ppend\x18\x04 \x01(\x08\x12\x1e\n\x11\x65xpected_revision\x18\x05 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x06 \x01(\tB\x14\n\x12_expected_revision\"H\n\x11PutMemoryResponse\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"\x93\x01\n\x13\x44\x65leteMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\r\n\x05purge\x18\x03 \x01(\x08\x12\x1e\n\x11\x65xpected_revision\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x14\n\x12_expected_revision\"\x16\n\x14\x44\x65leteMemoryResponse\"\xc0\x02\n\x15SearchMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12*\n\x07options\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.SearchOptions\x12&\n\x05scope\x18\x03 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12*\n\nvisibility\x18\x04 \x01(\x0e\x32\x16.ricordo.v1.Visibility\x12%\n\x05kinds\x18\x05 \x03(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x14\n\x0c\x63ustom_types\x18\x06 \x03(\t\x12\"\n\x06\x66ilter\x18\x07 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\t \x01(\t\x12\x19\n\x11include_embedding\x18\x08 \x01(\x08\"g\n\x16SearchMemoriesResponse\x12#\n\x04hits\x18\x01 \x03(\x0b\x32\x15.ricordo.v1.MemoryHit\x12(\n\x06report\x18\x02 \x01(\x0b\x32\x18.ricordo.v1.SearchReport\"\x9a\x01\n\tMemoryHit\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x15\n\x08\x64istance\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12#\n\x04legs\x18\x04 \x01(\x0b\x32\x15.ricordo.v1.LegScores\x12\x11\n\tembedding\x18\x05 \x03(\x02\x42\x0b\n\t_distance\"{\n\x1aListMemoryRevisionsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"e\n\x1bListMemoryRevisionsResponse\x12-\n\trevisions\x18\x01 \x03(\x0b\x32\x1a.ricordo.v1.MemoryRevision\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x18GetMemoryRevisionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\"I\n\x19GetMemoryRevisionResponse\x12,\n\x08revision\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.MemoryRevision\"\xb4\x01\n\x12ListDomainsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12*\n\nvisibility\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.Visibility\x12\x16\n\tpage_size\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x05 \x01(\tB\x0c\n\n_page_size\"S\n\x13ListDomainsResponse\x12#\n\x07\x64omains\x18\x01 \x03(\x0b\x32\x12.ricordo.v1.Domain\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"*\n\x06\x44omain\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nterm_count\x18\x02 \x01(\x03\"\x9f\x01\n\x15RollbackMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x17\n\x0ftarget_revision\x18\x03 \x01(\x03\x12\x1e\n\x11\x65xpected_revision\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x14\n\x12_expected_revision\"<\n\x16RollbackMemoryResponse\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory2\xa3\x08\n\rMemoryService\x12Q\n\x0c\x43reateMemory\x12\x1f.ricordo.v1.CreateMemoryRequest\x1a .ricordo.v1.CreateMemoryResponse\x12\x66\n\x13\x42\x61tchCreateMemories\x12&.ricordo.v1.BatchCreateMemoriesRequest\x1a\'.ricordo.v1.BatchCreateMemoriesResponse\x12H\n\tGetMemory\x12\x1c.ricordo.v1.GetMemoryRequest\x1a\x1d.ricordo.v1.GetMemoryResponse\x12Q\n\x0cListMemories\x12\x1f.ricordo.v1.ListMemoriesRequest\x1a .ricordo.v1.ListMemoriesResponse\x12Q\n\x0cUpdateMemory\x12\x1f.ricordo.v1.UpdateMemoryRequest\x1a .ricordo.v1.UpdateMemoryResponse\x12H\n\tPutMemory\x12\x1c.ricordo.v1.PutMemoryRequest\x1a\x1d.ricordo.v1.PutMemoryResponse\x12Q\n\x0c\x44\x65leteMemory\x12\x1f.ricordo.v1.DeleteMemoryRequest\x1a .ricordo.v1.DeleteMemoryResponse\x12W\n\x0eSearchMemories\x12!.ricordo.v1.SearchMemoriesRequest\x1a\".ricordo.v1.SearchMemoriesResponse\x12\x66\n\x13ListMemoryRevisions\x12&.ricordo.v1.ListMemoryRevisionsRequest\x1a\'.ricordo.v1.ListMemoryRevisionsResponse\x12`\n\x11GetMemoryRevision\x12$.ricordo.v1.GetMemoryRevisionRequest\x1a%.ricordo.v1.GetMemoryRevisionResponse\x12W\n\x0eRollbackMemory\x12!.ricordo.v1.RollbackMemoryRequest\x1a\".ricordo.v1.RollbackMemoryResponse\x12N\n\x0bListDomains\x12\x1e.ricordo.v1.ListDomainsRequest\x1a\x1f.ricordo.v1.ListDomainsResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fricordo/v1/memory_service.proto\x12\nricordo.v1\x1a google/protobuf/field_mask.proto\x1a\x18ricordo/v1/erasure.proto\x1a\x17ricordo/v1/filter.proto\x1a\x1bricordo/v1/item_error.proto\x1a\x17ricordo/v1/memory.proto\x1a\x17ricordo/v1/paging.proto\x1a\x16ricordo/v1/scope.proto\x1a\x17ricordo/v1/search.proto\"_\n\x13\x43reateMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\"\n\x06memory\x18\x02 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12\x12\n\nrequest_id\x18\x03 \x01(\t\":\n\x14\x43reateMemoryResponse\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\"x\n\x1a\x42\x61tchCreateMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x08memories\x18\x02 \x03(\x0b\x32\x12.ricordo.v1.Memory\x12\x0e\n\x06\x61tomic\x18\x03 \x01(\x08\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"H\n\x1b\x42\x61tchCreateMemoriesResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.ricordo.v1.MemoryResult\"g\n\x0cMemoryResult\x12$\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.MemoryH\x00\x12&\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x15.ricordo.v1.ItemErrorH\x00\x42\t\n\x07outcome\"\x8b\x01\n\x10GetMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x13\n\tmemory_id\x18\x02 \x01(\tH\x00\x12+\n\nmemory_key\x18\x03 \x01(\x0b\x32\x15.ricordo.v1.MemoryKeyH\x00\x12\x17\n\x0finclude_deleted\x18\x04 \x01(\x08\x42\n\n\x08selector\"\xac\x01\n\tMemoryKey\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x13\n\x0b\x63ustom_type\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\t\x12/\n\ttaxonomic\x18\x04 \x01(\x0b\x32\x1c.ricordo.v1.TaxonomicDetails\x12&\n\x05scope\x18\x05 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\"7\n\x11GetMemoryResponse\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\"\x91\x03\n\x13ListMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12*\n\nvisibility\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.Visibility\x12%\n\x05kinds\x18\x04 \x03(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x14\n\x0c\x63ustom_types\x18\x05 \x03(\t\x12\"\n\x06\x66ilter\x18\x06 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x0c \x01(\t\x12\x17\n\x0finclude_deleted\x18\x07 \x01(\x08\x12%\n\x08order_by\x18\x08 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x1e\n\x04view\x18\t \x01(\x0e\x32\x10.ricordo.v1.View\x12\x16\n\tpage_size\x18\n \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x0b \x01(\tB\x0c\n\n_page_size\"U\n\x14ListMemoriesResponse\x12$\n\x08memories\x18\x01 \x03(\x0b\x32\x12.ricordo.v1.Memory\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xc6\x01\n\x13UpdateMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\"\n\x06memory\x18\x02 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x1e\n\x11\x65xpected_revision\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x14\n\x12_expected_revision\":\n\x14UpdateMemoryResponse\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\"\xd3\x01\n\x10PutMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\"\n\x06memory\x18\x02 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x0e\n\x06\x61ppend\x18\x04 \x01(\x08\x12\x1e\n\x11\x65xpected_revision\x18\x05 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x06 \x01(\tB\x14\n\x12_expected_revision\"H\n\x11PutMemoryResponse\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"\x93\x01\n\x13\x44\x65leteMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\r\n\x05purge\x18\x03 \x01(\x08\x12\x1e\n\x11\x65xpected_revision\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x14\n\x12_expected_revision\"\x16\n\x14\x44\x65leteMemoryResponse\"J\n\x14PurgeMemoriesRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"D\n\x15PurgeMemoriesResponse\x12+\n\x07receipt\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.ErasureReceipt\"\xc0\x02\n\x15SearchMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12*\n\x07options\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.SearchOptions\x12&\n\x05scope\x18\x03 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12*\n\nvisibility\x18\x04 \x01(\x0e\x32\x16.ricordo.v1.Visibility\x12%\n\x05kinds\x18\x05 \x03(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x14\n\x0c\x63ustom_types\x18\x06 \x03(\t\x12\"\n\x06\x66ilter\x18\x07 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\t \x01(\t\x12\x19\n\x11include_embedding\x18\x08 \x01(\x08\"g\n\x16SearchMemoriesResponse\x12#\n\x04hits\x18\x01 \x03(\x0b\x32\x15.ricordo.v1.MemoryHit\x12(\n\x06report\x18\x02 \x01(\x0b\x32\x18.ricordo.v1.SearchReport\"\x9a\x01\n\tMemoryHit\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x15\n\x08\x64istance\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12#\n\x04legs\x18\x04 \x01(\x0b\x32\x15.ricordo.v1.LegScores\x12\x11\n\tembedding\x18\x05 \x03(\x02\x42\x0b\n\t_distance\"{\n\x1aListMemoryRevisionsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"e\n\x1bListMemoryRevisionsResponse\x12-\n\trevisions\x18\x01 \x03(\x0b\x32\x1a.ricordo.v1.MemoryRevision\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x18GetMemoryRevisionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\"I\n\x19GetMemoryRevisionResponse\x12,\n\x08revision\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.MemoryRevision\"\xb4\x01\n\x12ListDomainsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12*\n\nvisibility\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.Visibility\x12\x16\n\tpage_size\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x05 \x01(\tB\x0c\n\n_page_size\"S\n\x13ListDomainsResponse\x12#\n\x07\x64omains\x18\x01 \x03(\x0b\x32\x12.ricordo.v1.Domain\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"*\n\x06\x44omain\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nterm_count\x18\x02 \x01(\x03\"\x9f\x01\n\x15RollbackMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x17\n\x0ftarget_revision\x18\x03 \x01(\x03\x12\x1e\n\x11\x65xpected_revision\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x14\n\x12_expected_revision\"<\n\x16RollbackMemoryResponse\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory2\xf9\x08\n\rMemoryService\x12Q\n\x0c\x43reateMemory\x12\x1f.ricordo.v1.CreateMemoryRequest\x1a .ricordo.v1.CreateMemoryResponse\x12\x66\n\x13\x42\x61tchCreateMemories\x12&.ricordo.v1.BatchCreateMemoriesRequest\x1a\'.ricordo.v1.BatchCreateMemoriesResponse\x12H\n\tGetMemory\x12\x1c.ricordo.v1.GetMemoryRequest\x1a\x1d.ricordo.v1.GetMemoryResponse\x12Q\n\x0cListMemories\x12\x1f.ricordo.v1.ListMemoriesRequest\x1a .ricordo.v1.ListMemoriesResponse\x12Q\n\x0cUpdateMemory\x12\x1f.ricordo.v1.UpdateMemoryRequest\x1a .ricordo.v1.UpdateMemoryResponse\x12H\n\tPutMemory\x12\x1c.ricordo.v1.PutMemoryRequest\x1a\x1d.ricordo.v1.PutMemoryResponse\x12Q\n\x0c\x44\x65leteMemory\x12\x1f.ricordo.v1.DeleteMemoryRequest\x1a .ricordo.v1.DeleteMemoryResponse\x12T\n\rPurgeMemories\x12 .ricordo.v1.PurgeMemoriesRequest\x1a!.ricordo.v1.PurgeMemoriesResponse\x12W\n\x0eSearchMemories\x12!.ricordo.v1.SearchMemoriesRequest\x1a\".ricordo.v1.SearchMemoriesResponse\x12\x66\n\x13ListMemoryRevisions\x12&.ricordo.v1.ListMemoryRevisionsRequest\x1a\'.ricordo.v1.ListMemoryRevisionsResponse\x12`\n\x11GetMemoryRevision\x12$.ricordo.v1.GetMemoryRevisionRequest\x1a%.ricordo.v1.GetMemoryRevisionResponse\x12W\n\x0eRollbackMemory\x12!.ricordo.v1.RollbackMemoryRequest\x1a\".ricordo.v1.RollbackMemoryResponse\x12N\n\x0bListDomains\x12\x1e.ricordo.v1.ListDomainsRequest\x1a\x1f.ricordo.v1.ListDomainsResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,62 +40,66 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ricordo.v1.memory_service_p
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
-  _globals['_CREATEMEMORYREQUEST']._serialized_start=234
-  _globals['_CREATEMEMORYREQUEST']._serialized_end=329
-  _globals['_CREATEMEMORYRESPONSE']._serialized_start=331
-  _globals['_CREATEMEMORYRESPONSE']._serialized_end=389
-  _globals['_BATCHCREATEMEMORIESREQUEST']._serialized_start=391
-  _globals['_BATCHCREATEMEMORIESREQUEST']._serialized_end=511
-  _globals['_BATCHCREATEMEMORIESRESPONSE']._serialized_start=513
-  _globals['_BATCHCREATEMEMORIESRESPONSE']._serialized_end=585
-  _globals['_MEMORYRESULT']._serialized_start=587
-  _globals['_MEMORYRESULT']._serialized_end=690
-  _globals['_GETMEMORYREQUEST']._serialized_start=693
-  _globals['_GETMEMORYREQUEST']._serialized_end=832
-  _globals['_MEMORYKEY']._serialized_start=835
-  _globals['_MEMORYKEY']._serialized_end=1007
-  _globals['_GETMEMORYRESPONSE']._serialized_start=1009
-  _globals['_GETMEMORYRESPONSE']._serialized_end=1064
-  _globals['_LISTMEMORIESREQUEST']._serialized_start=1067
-  _globals['_LISTMEMORIESREQUEST']._serialized_end=1468
-  _globals['_LISTMEMORIESRESPONSE']._serialized_start=1470
-  _globals['_LISTMEMORIESRESPONSE']._serialized_end=1555
-  _globals['_UPDATEMEMORYREQUEST']._serialized_start=1558
-  _globals['_UPDATEMEMORYREQUEST']._serialized_end=1756
-  _globals['_UPDATEMEMORYRESPONSE']._serialized_start=1758
-  _globals['_UPDATEMEMORYRESPONSE']._serialized_end=1816
-  _globals['_PUTMEMORYREQUEST']._serialized_start=1819
-  _globals['_PUTMEMORYREQUEST']._serialized_end=2030
-  _globals['_PUTMEMORYRESPONSE']._serialized_start=2032
-  _globals['_PUTMEMORYRESPONSE']._serialized_end=2104
-  _globals['_DELETEMEMORYREQUEST']._serialized_start=2107
-  _globals['_DELETEMEMORYREQUEST']._serialized_end=2254
-  _globals['_DELETEMEMORYRESPONSE']._serialized_start=2256
-  _globals['_DELETEMEMORYRESPONSE']._serialized_end=2278
-  _globals['_SEARCHMEMORIESREQUEST']._serialized_start=2281
-  _globals['_SEARCHMEMORIESREQUEST']._serialized_end=2601
-  _globals['_SEARCHMEMORIESRESPONSE']._serialized_start=2603
-  _globals['_SEARCHMEMORIESRESPONSE']._serialized_end=2706
-  _globals['_MEMORYHIT']._serialized_start=2709
-  _globals['_MEMORYHIT']._serialized_end=2863
-  _globals['_LISTMEMORYREVISIONSREQUEST']._serialized_start=2865
-  _globals['_LISTMEMORYREVISIONSREQUEST']._serialized_end=2988
-  _globals['_LISTMEMORYREVISIONSRESPONSE']._serialized_start=2990
-  _globals['_LISTMEMORYREVISIONSRESPONSE']._serialized_end=3091
-  _globals['_GETMEMORYREVISIONREQUEST']._serialized_start=3093
-  _globals['_GETMEMORYREVISIONREQUEST']._serialized_end=3174
-  _globals['_GETMEMORYREVISIONRESPONSE']._serialized_start=3176
-  _globals['_GETMEMORYREVISIONRESPONSE']._serialized_end=3249
-  _globals['_LISTDOMAINSREQUEST']._serialized_start=3252
-  _globals['_LISTDOMAINSREQUEST']._serialized_end=3432
-  _globals['_LISTDOMAINSRESPONSE']._serialized_start=3434
-  _globals['_LISTDOMAINSRESPONSE']._serialized_end=3517
-  _globals['_DOMAIN']._serialized_start=3519
-  _globals['_DOMAIN']._serialized_end=3561
-  _globals['_ROLLBACKMEMORYREQUEST']._serialized_start=3564
-  _globals['_ROLLBACKMEMORYREQUEST']._serialized_end=3723
-  _globals['_ROLLBACKMEMORYRESPONSE']._serialized_start=3725
-  _globals['_ROLLBACKMEMORYRESPONSE']._serialized_end=3785
-  _globals['_MEMORYSERVICE']._serialized_start=3788
-  _globals['_MEMORYSERVICE']._serialized_end=4847
+  _globals['_CREATEMEMORYREQUEST']._serialized_start=260
+  _globals['_CREATEMEMORYREQUEST']._serialized_end=355
+  _globals['_CREATEMEMORYRESPONSE']._serialized_start=357
+  _globals['_CREATEMEMORYRESPONSE']._serialized_end=415
+  _globals['_BATCHCREATEMEMORIESREQUEST']._serialized_start=417
+  _globals['_BATCHCREATEMEMORIESREQUEST']._serialized_end=537
+  _globals['_BATCHCREATEMEMORIESRESPONSE']._serialized_start=539
+  _globals['_BATCHCREATEMEMORIESRESPONSE']._serialized_end=611
+  _globals['_MEMORYRESULT']._serialized_start=613
+  _globals['_MEMORYRESULT']._serialized_end=716
+  _globals['_GETMEMORYREQUEST']._serialized_start=719
+  _globals['_GETMEMORYREQUEST']._serialized_end=858
+  _globals['_MEMORYKEY']._serialized_start=861
+  _globals['_MEMORYKEY']._serialized_end=1033
+  _globals['_GETMEMORYRESPONSE']._serialized_start=1035
+  _globals['_GETMEMORYRESPONSE']._serialized_end=1090
+  _globals['_LISTMEMORIESREQUEST']._serialized_start=1093
+  _globals['_LISTMEMORIESREQUEST']._serialized_end=1494
+  _globals['_LISTMEMORIESRESPONSE']._serialized_start=1496
+  _globals['_LISTMEMORIESRESPONSE']._serialized_end=1581
+  _globals['_UPDATEMEMORYREQUEST']._serialized_start=1584
+  _globals['_UPDATEMEMORYREQUEST']._serialized_end=1782
+  _globals['_UPDATEMEMORYRESPONSE']._serialized_start=1784
+  _globals['_UPDATEMEMORYRESPONSE']._serialized_end=1842
+  _globals['_PUTMEMORYREQUEST']._serialized_start=1845
+  _globals['_PUTMEMORYREQUEST']._serialized_end=2056
+  _globals['_PUTMEMORYRESPONSE']._serialized_start=2058
+  _globals['_PUTMEMORYRESPONSE']._serialized_end=2130
+  _globals['_DELETEMEMORYREQUEST']._serialized_start=2133
+  _globals['_DELETEMEMORYREQUEST']._serialized_end=2280
+  _globals['_DELETEMEMORYRESPONSE']._serialized_start=2282
+  _globals['_DELETEMEMORYRESPONSE']._serialized_end=2304
+  _globals['_PURGEMEMORIESREQUEST']._serialized_start=2306
+  _globals['_PURGEMEMORIESREQUEST']._serialized_end=2380
+  _globals['_PURGEMEMORIESRESPONSE']._serialized_start=2382
+  _globals['_PURGEMEMORIESRESPONSE']._serialized_end=2450
+  _globals['_SEARCHMEMORIESREQUEST']._serialized_start=2453
+  _globals['_SEARCHMEMORIESREQUEST']._serialized_end=2773
+  _globals['_SEARCHMEMORIESRESPONSE']._serialized_start=2775
+  _globals['_SEARCHMEMORIESRESPONSE']._serialized_end=2878
+  _globals['_MEMORYHIT']._serialized_start=2881
+  _globals['_MEMORYHIT']._serialized_end=3035
+  _globals['_LISTMEMORYREVISIONSREQUEST']._serialized_start=3037
+  _globals['_LISTMEMORYREVISIONSREQUEST']._serialized_end=3160
+  _globals['_LISTMEMORYREVISIONSRESPONSE']._serialized_start=3162
+  _globals['_LISTMEMORYREVISIONSRESPONSE']._serialized_end=3263
+  _globals['_GETMEMORYREVISIONREQUEST']._serialized_start=3265
+  _globals['_GETMEMORYREVISIONREQUEST']._serialized_end=3346
+  _globals['_GETMEMORYREVISIONRESPONSE']._serialized_start=3348
+  _globals['_GETMEMORYREVISIONRESPONSE']._serialized_end=3421
+  _globals['_LISTDOMAINSREQUEST']._serialized_start=3424
+  _globals['_LISTDOMAINSREQUEST']._serialized_end=3604
+  _globals['_LISTDOMAINSRESPONSE']._serialized_start=3606
+  _globals['_LISTDOMAINSRESPONSE']._serialized_end=3689
+  _globals['_DOMAIN']._serialized_start=3691
+  _globals['_DOMAIN']._serialized_end=3733
+  _globals['_ROLLBACKMEMORYREQUEST']._serialized_start=3736
+  _globals['_ROLLBACKMEMORYREQUEST']._serialized_end=3895
+  _globals['_ROLLBACKMEMORYRESPONSE']._serialized_start=3897
+  _globals['_ROLLBACKMEMORYRESPONSE']._serialized_end=3957
+  _globals['_MEMORYSERVICE']._serialized_start=3960
+  _globals['_MEMORYSERVICE']._serialized_end=5105
 # @@protoc_insertion_point(module_scope)

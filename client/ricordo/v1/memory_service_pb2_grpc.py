@@ -70,6 +70,11 @@ class MemoryServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryResponse.FromString,
                 _registered_method=True)
+        self.PurgeMemories = channel.unary_unary(
+                '/ricordo.v1.MemoryService/PurgeMemories',
+                request_serializer=ricordo_dot_v1_dot_memory__service__pb2.PurgeMemoriesRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_memory__service__pb2.PurgeMemoriesResponse.FromString,
+                _registered_method=True)
         self.SearchMemories = channel.unary_unary(
                 '/ricordo.v1.MemoryService/SearchMemories',
                 request_serializer=ricordo_dot_v1_dot_memory__service__pb2.SearchMemoriesRequest.SerializeToString,
@@ -150,6 +155,14 @@ class MemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PurgeMemories(self, request, context):
+        """Removes everything of an end user in every store of the project, sessions and turns too; without `force` it only
+        counts. For the role `admin` of a service (PERMISSION_DENIED). In the audit the user's id becomes "erased".
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SearchMemories(self, request, context):
         """Finds memories, best first.
         """
@@ -224,6 +237,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.DeleteMemory,
                     request_deserializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryResponse.SerializeToString,
+            ),
+            'PurgeMemories': grpc.unary_unary_rpc_method_handler(
+                    servicer.PurgeMemories,
+                    request_deserializer=ricordo_dot_v1_dot_memory__service__pb2.PurgeMemoriesRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_memory__service__pb2.PurgeMemoriesResponse.SerializeToString,
             ),
             'SearchMemories': grpc.unary_unary_rpc_method_handler(
                     servicer.SearchMemories,
@@ -441,6 +459,33 @@ class MemoryService(object):
             '/ricordo.v1.MemoryService/DeleteMemory',
             ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryRequest.SerializeToString,
             ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PurgeMemories(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.MemoryService/PurgeMemories',
+            ricordo_dot_v1_dot_memory__service__pb2.PurgeMemoriesRequest.SerializeToString,
+            ricordo_dot_v1_dot_memory__service__pb2.PurgeMemoriesResponse.FromString,
             options,
             channel_credentials,
             insecure,

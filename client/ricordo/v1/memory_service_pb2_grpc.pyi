@@ -47,6 +47,10 @@ class MemoryServiceStub:
     """Creates the memory, or updates the caller's own live row of the same key. Atomic, also under concurrent writers."""
     DeleteMemory: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.DeleteMemoryRequest, _memory_service_pb2.DeleteMemoryResponse]
     """Deletes a memory: it is left out of reads at once, and swept after 30 days (or now with `purge`)."""
+    PurgeMemories: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.PurgeMemoriesRequest, _memory_service_pb2.PurgeMemoriesResponse]
+    """Removes everything of an end user in every store of the project, sessions and turns too; without `force` it only
+    counts. For the role `admin` of a service (PERMISSION_DENIED). In the audit the user's id becomes "erased".
+    """
     SearchMemories: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.SearchMemoriesRequest, _memory_service_pb2.SearchMemoriesResponse]
     """Finds memories, best first."""
     ListMemoryRevisions: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.ListMemoryRevisionsRequest, _memory_service_pb2.ListMemoryRevisionsResponse]
@@ -80,6 +84,10 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     """Creates the memory, or updates the caller's own live row of the same key. Atomic, also under concurrent writers."""
     DeleteMemory: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.DeleteMemoryRequest, _memory_service_pb2.DeleteMemoryResponse]  # type: ignore[assignment]
     """Deletes a memory: it is left out of reads at once, and swept after 30 days (or now with `purge`)."""
+    PurgeMemories: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.PurgeMemoriesRequest, _memory_service_pb2.PurgeMemoriesResponse]  # type: ignore[assignment]
+    """Removes everything of an end user in every store of the project, sessions and turns too; without `force` it only
+    counts. For the role `admin` of a service (PERMISSION_DENIED). In the audit the user's id becomes "erased".
+    """
     SearchMemories: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.SearchMemoriesRequest, _memory_service_pb2.SearchMemoriesResponse]  # type: ignore[assignment]
     """Finds memories, best first."""
     ListMemoryRevisions: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.ListMemoryRevisionsRequest, _memory_service_pb2.ListMemoryRevisionsResponse]  # type: ignore[assignment]
@@ -152,6 +160,16 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_memory_service_pb2.DeleteMemoryResponse, _abc.Awaitable[_memory_service_pb2.DeleteMemoryResponse]]:
         """Deletes a memory: it is left out of reads at once, and swept after 30 days (or now with `purge`)."""
+
+    @_abc_1.abstractmethod
+    def PurgeMemories(
+        self,
+        request: _memory_service_pb2.PurgeMemoriesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_service_pb2.PurgeMemoriesResponse, _abc.Awaitable[_memory_service_pb2.PurgeMemoriesResponse]]:
+        """Removes everything of an end user in every store of the project, sessions and turns too; without `force` it only
+        counts. For the role `admin` of a service (PERMISSION_DENIED). In the audit the user's id becomes "erased".
+        """
 
     @_abc_1.abstractmethod
     def SearchMemories(

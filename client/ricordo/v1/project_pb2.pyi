@@ -144,10 +144,15 @@ class ProjectSettings(_message.Message):
     METADATA_KEYS_FIELD_NUMBER: _builtins.int
     CUSTOM_TYPES_FIELD_NUMBER: _builtins.int
     CONTEXT_FIELD_NUMBER: _builtins.int
+    END_USERS_MAY_PUBLISH_FIELD_NUMBER: _builtins.int
     language: _builtins.str
     """The language of text search in stores that have none of their own. Defaults to "english"."""
     metadata_policy: Global___MetadataPolicy.ValueType
     """Which metadata keys filters may name. Defaults to OPEN."""
+    end_users_may_publish: _builtins.bool
+    """Whether end users may write memories that everyone who may read the store reads (visibility PROJECT). Otherwise
+    such a write is PERMISSION_DENIED; services always may.
+    """
     @_builtins.property
     def metadata_keys(self) -> _containers.RepeatedCompositeFieldContainer[Global___MetadataKey]:
         """Metadata keys with a type, at most 64. Their values are of that type (or null) in every turn, session and memory,
@@ -172,10 +177,11 @@ class ProjectSettings(_message.Message):
         metadata_keys: _abc.Iterable[Global___MetadataKey] | None = ...,
         custom_types: _abc.Iterable[Global___CustomType] | None = ...,
         context: Global___ContextDefaults | None = ...,
+        end_users_may_publish: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "language", b"language"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "custom_types", b"custom_types", "language", b"language", "metadata_keys", b"metadata_keys", "metadata_policy", b"metadata_policy"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "custom_types", b"custom_types", "end_users_may_publish", b"end_users_may_publish", "language", b"language", "metadata_keys", b"metadata_keys", "metadata_policy", b"metadata_policy"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__language: _TypeAlias = _typing.Literal["language"]  # noqa: Y015
     _WhichOneofArgType__language: _TypeAlias = _typing.Literal["_language", b"_language"]  # noqa: Y015

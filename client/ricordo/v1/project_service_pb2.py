@@ -23,11 +23,12 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
+from ricordo.v1 import audit_pb2 as ricordo_dot_v1_dot_audit__pb2
 from ricordo.v1 import embedding_model_pb2 as ricordo_dot_v1_dot_embedding__model__pb2
 from ricordo.v1 import project_pb2 as ricordo_dot_v1_dot_project__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n ricordo/v1/project_service.proto\x12\nricordo.v1\x1a google/protobuf/field_mask.proto\x1a ricordo/v1/embedding_model.proto\x1a\x18ricordo/v1/project.proto\"\x13\n\x11GetProjectRequest\":\n\x12GetProjectResponse\x12$\n\x07project\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Project\"\xc6\x01\n\x14UpdateProjectRequest\x12$\n\x07project\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Project\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x1e\n\x11\x65xpected_revision\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\r\n\x05\x66orce\x18\x04 \x01(\x08\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x14\n\x12_expected_revision\"=\n\x15UpdateProjectResponse\x12$\n\x07project\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Project\"\x1c\n\x1aListEmbeddingModelsRequest\"S\n\x1bListEmbeddingModelsResponse\x12\x34\n\x10\x65mbedding_models\x18\x01 \x03(\x0b\x32\x1a.ricordo.v1.EmbeddingModel\"A\n\x1dRegisterEmbeddingModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"U\n\x1eRegisterEmbeddingModelResponse\x12\x33\n\x0f\x65mbedding_model\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.EmbeddingModel\"N\n\x1bSwitchEmbeddingModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"S\n\x1cSwitchEmbeddingModelResponse\x12\x33\n\x0f\x65mbedding_model\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.EmbeddingModel\"=\n\x19\x44ropEmbeddingModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"Q\n\x1a\x44ropEmbeddingModelResponse\x12\x33\n\x0f\x65mbedding_model\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.EmbeddingModel2\xdc\x04\n\x0eProjectService\x12K\n\nGetProject\x12\x1d.ricordo.v1.GetProjectRequest\x1a\x1e.ricordo.v1.GetProjectResponse\x12T\n\rUpdateProject\x12 .ricordo.v1.UpdateProjectRequest\x1a!.ricordo.v1.UpdateProjectResponse\x12\x66\n\x13ListEmbeddingModels\x12&.ricordo.v1.ListEmbeddingModelsRequest\x1a\'.ricordo.v1.ListEmbeddingModelsResponse\x12o\n\x16RegisterEmbeddingModel\x12).ricordo.v1.RegisterEmbeddingModelRequest\x1a*.ricordo.v1.RegisterEmbeddingModelResponse\x12i\n\x14SwitchEmbeddingModel\x12\'.ricordo.v1.SwitchEmbeddingModelRequest\x1a(.ricordo.v1.SwitchEmbeddingModelResponse\x12\x63\n\x12\x44ropEmbeddingModel\x12%.ricordo.v1.DropEmbeddingModelRequest\x1a&.ricordo.v1.DropEmbeddingModelResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n ricordo/v1/project_service.proto\x12\nricordo.v1\x1a google/protobuf/field_mask.proto\x1a\x16ricordo/v1/audit.proto\x1a ricordo/v1/embedding_model.proto\x1a\x18ricordo/v1/project.proto\"\x13\n\x11GetProjectRequest\":\n\x12GetProjectResponse\x12$\n\x07project\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Project\"\xc6\x01\n\x14UpdateProjectRequest\x12$\n\x07project\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Project\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x1e\n\x11\x65xpected_revision\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\r\n\x05\x66orce\x18\x04 \x01(\x08\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x14\n\x12_expected_revision\"=\n\x15UpdateProjectResponse\x12$\n\x07project\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Project\"\x1c\n\x1aListEmbeddingModelsRequest\"S\n\x1bListEmbeddingModelsResponse\x12\x34\n\x10\x65mbedding_models\x18\x01 \x03(\x0b\x32\x1a.ricordo.v1.EmbeddingModel\"A\n\x1dRegisterEmbeddingModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"U\n\x1eRegisterEmbeddingModelResponse\x12\x33\n\x0f\x65mbedding_model\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.EmbeddingModel\"N\n\x1bSwitchEmbeddingModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"S\n\x1cSwitchEmbeddingModelResponse\x12\x33\n\x0f\x65mbedding_model\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.EmbeddingModel\"=\n\x19\x44ropEmbeddingModelRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"Q\n\x1a\x44ropEmbeddingModelResponse\x12\x33\n\x0f\x65mbedding_model\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.EmbeddingModel\"S\n\x17ListAuditRecordsRequest\x12\x16\n\tpage_size\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x02 \x01(\tB\x0c\n\n_page_size\"]\n\x18ListAuditRecordsResponse\x12(\n\x07records\x18\x01 \x03(\x0b\x32\x17.ricordo.v1.AuditRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xbb\x05\n\x0eProjectService\x12K\n\nGetProject\x12\x1d.ricordo.v1.GetProjectRequest\x1a\x1e.ricordo.v1.GetProjectResponse\x12T\n\rUpdateProject\x12 .ricordo.v1.UpdateProjectRequest\x1a!.ricordo.v1.UpdateProjectResponse\x12\x66\n\x13ListEmbeddingModels\x12&.ricordo.v1.ListEmbeddingModelsRequest\x1a\'.ricordo.v1.ListEmbeddingModelsResponse\x12o\n\x16RegisterEmbeddingModel\x12).ricordo.v1.RegisterEmbeddingModelRequest\x1a*.ricordo.v1.RegisterEmbeddingModelResponse\x12i\n\x14SwitchEmbeddingModel\x12\'.ricordo.v1.SwitchEmbeddingModelRequest\x1a(.ricordo.v1.SwitchEmbeddingModelResponse\x12\x63\n\x12\x44ropEmbeddingModel\x12%.ricordo.v1.DropEmbeddingModelRequest\x1a&.ricordo.v1.DropEmbeddingModelResponse\x12]\n\x10ListAuditRecords\x12#.ricordo.v1.ListAuditRecordsRequest\x1a$.ricordo.v1.ListAuditRecordsResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,30 +36,34 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ricordo.v1.project_service_
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
-  _globals['_GETPROJECTREQUEST']._serialized_start=142
-  _globals['_GETPROJECTREQUEST']._serialized_end=161
-  _globals['_GETPROJECTRESPONSE']._serialized_start=163
-  _globals['_GETPROJECTRESPONSE']._serialized_end=221
-  _globals['_UPDATEPROJECTREQUEST']._serialized_start=224
-  _globals['_UPDATEPROJECTREQUEST']._serialized_end=422
-  _globals['_UPDATEPROJECTRESPONSE']._serialized_start=424
-  _globals['_UPDATEPROJECTRESPONSE']._serialized_end=485
-  _globals['_LISTEMBEDDINGMODELSREQUEST']._serialized_start=487
-  _globals['_LISTEMBEDDINGMODELSREQUEST']._serialized_end=515
-  _globals['_LISTEMBEDDINGMODELSRESPONSE']._serialized_start=517
-  _globals['_LISTEMBEDDINGMODELSRESPONSE']._serialized_end=600
-  _globals['_REGISTEREMBEDDINGMODELREQUEST']._serialized_start=602
-  _globals['_REGISTEREMBEDDINGMODELREQUEST']._serialized_end=667
-  _globals['_REGISTEREMBEDDINGMODELRESPONSE']._serialized_start=669
-  _globals['_REGISTEREMBEDDINGMODELRESPONSE']._serialized_end=754
-  _globals['_SWITCHEMBEDDINGMODELREQUEST']._serialized_start=756
-  _globals['_SWITCHEMBEDDINGMODELREQUEST']._serialized_end=834
-  _globals['_SWITCHEMBEDDINGMODELRESPONSE']._serialized_start=836
-  _globals['_SWITCHEMBEDDINGMODELRESPONSE']._serialized_end=919
-  _globals['_DROPEMBEDDINGMODELREQUEST']._serialized_start=921
-  _globals['_DROPEMBEDDINGMODELREQUEST']._serialized_end=982
-  _globals['_DROPEMBEDDINGMODELRESPONSE']._serialized_start=984
-  _globals['_DROPEMBEDDINGMODELRESPONSE']._serialized_end=1065
-  _globals['_PROJECTSERVICE']._serialized_start=1068
-  _globals['_PROJECTSERVICE']._serialized_end=1672
+  _globals['_GETPROJECTREQUEST']._serialized_start=166
+  _globals['_GETPROJECTREQUEST']._serialized_end=185
+  _globals['_GETPROJECTRESPONSE']._serialized_start=187
+  _globals['_GETPROJECTRESPONSE']._serialized_end=245
+  _globals['_UPDATEPROJECTREQUEST']._serialized_start=248
+  _globals['_UPDATEPROJECTREQUEST']._serialized_end=446
+  _globals['_UPDATEPROJECTRESPONSE']._serialized_start=448
+  _globals['_UPDATEPROJECTRESPONSE']._serialized_end=509
+  _globals['_LISTEMBEDDINGMODELSREQUEST']._serialized_start=511
+  _globals['_LISTEMBEDDINGMODELSREQUEST']._serialized_end=539
+  _globals['_LISTEMBEDDINGMODELSRESPONSE']._serialized_start=541
+  _globals['_LISTEMBEDDINGMODELSRESPONSE']._serialized_end=624
+  _globals['_REGISTEREMBEDDINGMODELREQUEST']._serialized_start=626
+  _globals['_REGISTEREMBEDDINGMODELREQUEST']._serialized_end=691
+  _globals['_REGISTEREMBEDDINGMODELRESPONSE']._serialized_start=693
+  _globals['_REGISTEREMBEDDINGMODELRESPONSE']._serialized_end=778
+  _globals['_SWITCHEMBEDDINGMODELREQUEST']._serialized_start=780
+  _globals['_SWITCHEMBEDDINGMODELREQUEST']._serialized_end=858
+  _globals['_SWITCHEMBEDDINGMODELRESPONSE']._serialized_start=860
+  _globals['_SWITCHEMBEDDINGMODELRESPONSE']._serialized_end=943
+  _globals['_DROPEMBEDDINGMODELREQUEST']._serialized_start=945
+  _globals['_DROPEMBEDDINGMODELREQUEST']._serialized_end=1006
+  _globals['_DROPEMBEDDINGMODELRESPONSE']._serialized_start=1008
+  _globals['_DROPEMBEDDINGMODELRESPONSE']._serialized_end=1089
+  _globals['_LISTAUDITRECORDSREQUEST']._serialized_start=1091
+  _globals['_LISTAUDITRECORDSREQUEST']._serialized_end=1174
+  _globals['_LISTAUDITRECORDSRESPONSE']._serialized_start=1176
+  _globals['_LISTAUDITRECORDSRESPONSE']._serialized_end=1269
+  _globals['_PROJECTSERVICE']._serialized_start=1272
+  _globals['_PROJECTSERVICE']._serialized_end=1971
 # @@protoc_insertion_point(module_scope)

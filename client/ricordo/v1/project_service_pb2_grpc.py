@@ -65,6 +65,11 @@ class ProjectServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelResponse.FromString,
                 _registered_method=True)
+        self.ListAuditRecords = channel.unary_unary(
+                '/ricordo.v1.ProjectService/ListAuditRecords',
+                request_serializer=ricordo_dot_v1_dot_project__service__pb2.ListAuditRecordsRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_project__service__pb2.ListAuditRecordsResponse.FromString,
+                _registered_method=True)
 
 
 class ProjectServiceServicer(object):
@@ -125,6 +130,14 @@ class ProjectServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListAuditRecords(self, request, context):
+        """Lists who administered the project and who was denied what, newest first; for the role `admin` of a service
+        (PERMISSION_DENIED).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ProjectServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -157,6 +170,11 @@ def add_ProjectServiceServicer_to_server(servicer, server):
                     servicer.DropEmbeddingModel,
                     request_deserializer=ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelResponse.SerializeToString,
+            ),
+            'ListAuditRecords': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAuditRecords,
+                    request_deserializer=ricordo_dot_v1_dot_project__service__pb2.ListAuditRecordsRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_project__service__pb2.ListAuditRecordsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -322,6 +340,33 @@ class ProjectService(object):
             '/ricordo.v1.ProjectService/DropEmbeddingModel',
             ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelRequest.SerializeToString,
             ricordo_dot_v1_dot_project__service__pb2.DropEmbeddingModelResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAuditRecords(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ProjectService/ListAuditRecords',
+            ricordo_dot_v1_dot_project__service__pb2.ListAuditRecordsRequest.SerializeToString,
+            ricordo_dot_v1_dot_project__service__pb2.ListAuditRecordsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -62,6 +62,10 @@ class ProjectServiceStub:
     """Takes a model out of use; its vectors in this project are removed in the background. For the role `admin` of a
     service. FAILED_PRECONDITION / EMBEDDING_MODEL_IN_USE for the active one.
     """
+    ListAuditRecords: _grpc.UnaryUnaryMultiCallable[_project_service_pb2.ListAuditRecordsRequest, _project_service_pb2.ListAuditRecordsResponse]
+    """Lists who administered the project and who was denied what, newest first; for the role `admin` of a service
+    (PERMISSION_DENIED).
+    """
 
 @_typing.type_check_only
 class ProjectServiceAsyncStub(ProjectServiceStub):
@@ -96,6 +100,10 @@ class ProjectServiceAsyncStub(ProjectServiceStub):
     DropEmbeddingModel: _aio.UnaryUnaryMultiCallable[_project_service_pb2.DropEmbeddingModelRequest, _project_service_pb2.DropEmbeddingModelResponse]  # type: ignore[assignment]
     """Takes a model out of use; its vectors in this project are removed in the background. For the role `admin` of a
     service. FAILED_PRECONDITION / EMBEDDING_MODEL_IN_USE for the active one.
+    """
+    ListAuditRecords: _aio.UnaryUnaryMultiCallable[_project_service_pb2.ListAuditRecordsRequest, _project_service_pb2.ListAuditRecordsResponse]  # type: ignore[assignment]
+    """Lists who administered the project and who was denied what, newest first; for the role `admin` of a service
+    (PERMISSION_DENIED).
     """
 
 class ProjectServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -164,6 +172,16 @@ class ProjectServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_project_service_pb2.DropEmbeddingModelResponse, _abc.Awaitable[_project_service_pb2.DropEmbeddingModelResponse]]:
         """Takes a model out of use; its vectors in this project are removed in the background. For the role `admin` of a
         service. FAILED_PRECONDITION / EMBEDDING_MODEL_IN_USE for the active one.
+        """
+
+    @_abc_1.abstractmethod
+    def ListAuditRecords(
+        self,
+        request: _project_service_pb2.ListAuditRecordsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_project_service_pb2.ListAuditRecordsResponse, _abc.Awaitable[_project_service_pb2.ListAuditRecordsResponse]]:
+        """Lists who administered the project and who was denied what, newest first; for the role `admin` of a service
+        (PERMISSION_DENIED).
         """
 
 def add_ProjectServiceServicer_to_server(servicer: ProjectServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

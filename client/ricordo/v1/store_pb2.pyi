@@ -6,6 +6,7 @@ isort:skip_file
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -16,6 +17,58 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _StoreAccess:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _StoreAccessEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_StoreAccess.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    STORE_ACCESS_UNSPECIFIED: _StoreAccess.ValueType  # 0
+    """OPEN."""
+    STORE_ACCESS_OPEN: _StoreAccess.ValueType  # 1
+    """Everyone in the project, as their roles allow."""
+    STORE_ACCESS_RESTRICTED: _StoreAccess.ValueType  # 2
+    """Its creator, services with the role admin, and whom it is granted to. For others it does not exist, except that
+    its id is taken: ids are the project's, so CreateStore answers ALREADY_EXISTS / ID_TAKEN for it to any service.
+    """
+
+class StoreAccess(_StoreAccess, metaclass=_StoreAccessEnumTypeWrapper):
+    """Who may use a store."""
+
+STORE_ACCESS_UNSPECIFIED: StoreAccess.ValueType  # 0
+"""OPEN."""
+STORE_ACCESS_OPEN: StoreAccess.ValueType  # 1
+"""Everyone in the project, as their roles allow."""
+STORE_ACCESS_RESTRICTED: StoreAccess.ValueType  # 2
+"""Its creator, services with the role admin, and whom it is granted to. For others it does not exist, except that
+its id is taken: ids are the project's, so CreateStore answers ALREADY_EXISTS / ID_TAKEN for it to any service.
+"""
+Global___StoreAccess: _TypeAlias = StoreAccess  # noqa: Y015
+
+class _GrantedAccess:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _GrantedAccessEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_GrantedAccess.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    GRANTED_ACCESS_UNSPECIFIED: _GrantedAccess.ValueType  # 0
+    """INVALID_ARGUMENT."""
+    GRANTED_ACCESS_READ: _GrantedAccess.ValueType  # 1
+    """Reading."""
+    GRANTED_ACCESS_WRITE: _GrantedAccess.ValueType  # 2
+    """Reading and writing."""
+
+class GrantedAccess(_GrantedAccess, metaclass=_GrantedAccessEnumTypeWrapper):
+    """How far a grant goes."""
+
+GRANTED_ACCESS_UNSPECIFIED: GrantedAccess.ValueType  # 0
+"""INVALID_ARGUMENT."""
+GRANTED_ACCESS_READ: GrantedAccess.ValueType  # 1
+"""Reading."""
+GRANTED_ACCESS_WRITE: GrantedAccess.ValueType  # 2
+"""Reading and writing."""
+Global___GrantedAccess: _TypeAlias = GrantedAccess  # noqa: Y015
 
 @_typing.final
 class Store(_message.Message):
@@ -29,12 +82,15 @@ class Store(_message.Message):
     CREATOR_ID_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     UPDATE_TIME_FIELD_NUMBER: _builtins.int
+    ACCESS_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The id: 3 to 56 of `^[a-z][a-z0-9-]{1,54}[a-z0-9]$`. Immutable."""
     description: _builtins.str
     """What it is for, at most 8 KiB."""
     creator_id: _builtins.str
     """Output. The principal that created it: attribution."""
+    access: Global___StoreAccess.ValueType
+    """Who may use it. Defaults to OPEN. Changed by its creator and administrators only."""
     @_builtins.property
     def settings(self) -> Global___StoreSettings:
         """How it works."""
@@ -56,14 +112,53 @@ class Store(_message.Message):
         creator_id: _builtins.str = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         update_time: _timestamp_pb2.Timestamp | None = ...,
+        access: Global___StoreAccess.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "settings", b"settings", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "creator_id", b"creator_id", "description", b"description", "settings", b"settings", "store_id", b"store_id", "update_time", b"update_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access", b"access", "create_time", b"create_time", "creator_id", b"creator_id", "description", b"description", "settings", b"settings", "store_id", b"store_id", "update_time", b"update_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Store: _TypeAlias = Store  # noqa: Y015
+
+@_typing.final
+class StoreGrant(_message.Message):
+    """What a principal may do in a restricted store, beside what its role lets it. On an open store a grant changes
+    nothing until the store is restricted.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_ID_FIELD_NUMBER: _builtins.int
+    ACCESS_FIELD_NUMBER: _builtins.int
+    CREATE_TIME_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store."""
+    principal_id: _builtins.str
+    """The principal, as WhoAmI names it. A service that acts as an end user has its own grants then too."""
+    access: Global___GrantedAccess.ValueType
+    """How far."""
+    @_builtins.property
+    def create_time(self) -> _timestamp_pb2.Timestamp:
+        """Output. When it was first granted."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        principal_id: _builtins.str = ...,
+        access: Global___GrantedAccess.ValueType = ...,
+        create_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access", b"access", "create_time", b"create_time", "principal_id", b"principal_id", "store_id", b"store_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StoreGrant: _TypeAlias = StoreGrant  # noqa: Y015
 
 @_typing.final
 class StoreSettings(_message.Message):

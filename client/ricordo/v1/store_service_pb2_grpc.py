@@ -60,6 +60,21 @@ class StoreServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_store__service__pb2.DeleteStoreRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_store__service__pb2.DeleteStoreResponse.FromString,
                 _registered_method=True)
+        self.GrantAccess = channel.unary_unary(
+                '/ricordo.v1.StoreService/GrantAccess',
+                request_serializer=ricordo_dot_v1_dot_store__service__pb2.GrantAccessRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_store__service__pb2.GrantAccessResponse.FromString,
+                _registered_method=True)
+        self.RevokeAccess = channel.unary_unary(
+                '/ricordo.v1.StoreService/RevokeAccess',
+                request_serializer=ricordo_dot_v1_dot_store__service__pb2.RevokeAccessRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_store__service__pb2.RevokeAccessResponse.FromString,
+                _registered_method=True)
+        self.ListGrants = channel.unary_unary(
+                '/ricordo.v1.StoreService/ListGrants',
+                request_serializer=ricordo_dot_v1_dot_store__service__pb2.ListGrantsRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_store__service__pb2.ListGrantsResponse.FromString,
+                _registered_method=True)
 
 
 class StoreServiceServicer(object):
@@ -88,7 +103,8 @@ class StoreServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateStore(self, request, context):
-        """Changes description or settings.
+        """Changes description, settings or access. A restricted store is changed and deleted by its creator and by services
+        with the role admin only (PERMISSION_DENIED).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -96,6 +112,28 @@ class StoreServiceServicer(object):
 
     def DeleteStore(self, request, context):
         """Deletes a store. FAILED_PRECONDITION / STORE_NOT_EMPTY unless `force`. The store `default` stays.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GrantAccess(self, request, context):
+        """Lets a principal use the store while it is restricted, or changes how far. For its creator and services with the
+        role admin (PERMISSION_DENIED).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeAccess(self, request, context):
+        """Takes a grant back; nothing happens when there is none. For its creator and services with the role admin.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListGrants(self, request, context):
+        """Lists the grants of the store by principal. For its creator and services with the role admin.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -128,6 +166,21 @@ def add_StoreServiceServicer_to_server(servicer, server):
                     servicer.DeleteStore,
                     request_deserializer=ricordo_dot_v1_dot_store__service__pb2.DeleteStoreRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_store__service__pb2.DeleteStoreResponse.SerializeToString,
+            ),
+            'GrantAccess': grpc.unary_unary_rpc_method_handler(
+                    servicer.GrantAccess,
+                    request_deserializer=ricordo_dot_v1_dot_store__service__pb2.GrantAccessRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_store__service__pb2.GrantAccessResponse.SerializeToString,
+            ),
+            'RevokeAccess': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeAccess,
+                    request_deserializer=ricordo_dot_v1_dot_store__service__pb2.RevokeAccessRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_store__service__pb2.RevokeAccessResponse.SerializeToString,
+            ),
+            'ListGrants': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListGrants,
+                    request_deserializer=ricordo_dot_v1_dot_store__service__pb2.ListGrantsRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_store__service__pb2.ListGrantsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -266,6 +319,87 @@ class StoreService(object):
             '/ricordo.v1.StoreService/DeleteStore',
             ricordo_dot_v1_dot_store__service__pb2.DeleteStoreRequest.SerializeToString,
             ricordo_dot_v1_dot_store__service__pb2.DeleteStoreResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GrantAccess(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.StoreService/GrantAccess',
+            ricordo_dot_v1_dot_store__service__pb2.GrantAccessRequest.SerializeToString,
+            ricordo_dot_v1_dot_store__service__pb2.GrantAccessResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeAccess(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.StoreService/RevokeAccess',
+            ricordo_dot_v1_dot_store__service__pb2.RevokeAccessRequest.SerializeToString,
+            ricordo_dot_v1_dot_store__service__pb2.RevokeAccessResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListGrants(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.StoreService/ListGrants',
+            ricordo_dot_v1_dot_store__service__pb2.ListGrantsRequest.SerializeToString,
+            ricordo_dot_v1_dot_store__service__pb2.ListGrantsResponse.FromString,
             options,
             channel_credentials,
             insecure,

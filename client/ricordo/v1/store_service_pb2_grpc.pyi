@@ -40,9 +40,19 @@ class StoreServiceStub:
     ListStores: _grpc.UnaryUnaryMultiCallable[_store_service_pb2.ListStoresRequest, _store_service_pb2.ListStoresResponse]
     """Lists the stores of the project by id."""
     UpdateStore: _grpc.UnaryUnaryMultiCallable[_store_service_pb2.UpdateStoreRequest, _store_service_pb2.UpdateStoreResponse]
-    """Changes description or settings."""
+    """Changes description, settings or access. A restricted store is changed and deleted by its creator and by services
+    with the role admin only (PERMISSION_DENIED).
+    """
     DeleteStore: _grpc.UnaryUnaryMultiCallable[_store_service_pb2.DeleteStoreRequest, _store_service_pb2.DeleteStoreResponse]
     """Deletes a store. FAILED_PRECONDITION / STORE_NOT_EMPTY unless `force`. The store `default` stays."""
+    GrantAccess: _grpc.UnaryUnaryMultiCallable[_store_service_pb2.GrantAccessRequest, _store_service_pb2.GrantAccessResponse]
+    """Lets a principal use the store while it is restricted, or changes how far. For its creator and services with the
+    role admin (PERMISSION_DENIED).
+    """
+    RevokeAccess: _grpc.UnaryUnaryMultiCallable[_store_service_pb2.RevokeAccessRequest, _store_service_pb2.RevokeAccessResponse]
+    """Takes a grant back; nothing happens when there is none. For its creator and services with the role admin."""
+    ListGrants: _grpc.UnaryUnaryMultiCallable[_store_service_pb2.ListGrantsRequest, _store_service_pb2.ListGrantsResponse]
+    """Lists the grants of the store by principal. For its creator and services with the role admin."""
 
 @_typing.type_check_only
 class StoreServiceAsyncStub(StoreServiceStub):
@@ -56,9 +66,19 @@ class StoreServiceAsyncStub(StoreServiceStub):
     ListStores: _aio.UnaryUnaryMultiCallable[_store_service_pb2.ListStoresRequest, _store_service_pb2.ListStoresResponse]  # type: ignore[assignment]
     """Lists the stores of the project by id."""
     UpdateStore: _aio.UnaryUnaryMultiCallable[_store_service_pb2.UpdateStoreRequest, _store_service_pb2.UpdateStoreResponse]  # type: ignore[assignment]
-    """Changes description or settings."""
+    """Changes description, settings or access. A restricted store is changed and deleted by its creator and by services
+    with the role admin only (PERMISSION_DENIED).
+    """
     DeleteStore: _aio.UnaryUnaryMultiCallable[_store_service_pb2.DeleteStoreRequest, _store_service_pb2.DeleteStoreResponse]  # type: ignore[assignment]
     """Deletes a store. FAILED_PRECONDITION / STORE_NOT_EMPTY unless `force`. The store `default` stays."""
+    GrantAccess: _aio.UnaryUnaryMultiCallable[_store_service_pb2.GrantAccessRequest, _store_service_pb2.GrantAccessResponse]  # type: ignore[assignment]
+    """Lets a principal use the store while it is restricted, or changes how far. For its creator and services with the
+    role admin (PERMISSION_DENIED).
+    """
+    RevokeAccess: _aio.UnaryUnaryMultiCallable[_store_service_pb2.RevokeAccessRequest, _store_service_pb2.RevokeAccessResponse]  # type: ignore[assignment]
+    """Takes a grant back; nothing happens when there is none. For its creator and services with the role admin."""
+    ListGrants: _aio.UnaryUnaryMultiCallable[_store_service_pb2.ListGrantsRequest, _store_service_pb2.ListGrantsResponse]  # type: ignore[assignment]
+    """Lists the grants of the store by principal. For its creator and services with the role admin."""
 
 class StoreServiceServicer(metaclass=_abc_1.ABCMeta):
     """The containers of a project."""
@@ -93,7 +113,9 @@ class StoreServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _store_service_pb2.UpdateStoreRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_store_service_pb2.UpdateStoreResponse, _abc.Awaitable[_store_service_pb2.UpdateStoreResponse]]:
-        """Changes description or settings."""
+        """Changes description, settings or access. A restricted store is changed and deleted by its creator and by services
+        with the role admin only (PERMISSION_DENIED).
+        """
 
     @_abc_1.abstractmethod
     def DeleteStore(
@@ -102,5 +124,31 @@ class StoreServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_store_service_pb2.DeleteStoreResponse, _abc.Awaitable[_store_service_pb2.DeleteStoreResponse]]:
         """Deletes a store. FAILED_PRECONDITION / STORE_NOT_EMPTY unless `force`. The store `default` stays."""
+
+    @_abc_1.abstractmethod
+    def GrantAccess(
+        self,
+        request: _store_service_pb2.GrantAccessRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_store_service_pb2.GrantAccessResponse, _abc.Awaitable[_store_service_pb2.GrantAccessResponse]]:
+        """Lets a principal use the store while it is restricted, or changes how far. For its creator and services with the
+        role admin (PERMISSION_DENIED).
+        """
+
+    @_abc_1.abstractmethod
+    def RevokeAccess(
+        self,
+        request: _store_service_pb2.RevokeAccessRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_store_service_pb2.RevokeAccessResponse, _abc.Awaitable[_store_service_pb2.RevokeAccessResponse]]:
+        """Takes a grant back; nothing happens when there is none. For its creator and services with the role admin."""
+
+    @_abc_1.abstractmethod
+    def ListGrants(
+        self,
+        request: _store_service_pb2.ListGrantsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_store_service_pb2.ListGrantsResponse, _abc.Awaitable[_store_service_pb2.ListGrantsResponse]]:
+        """Lists the grants of the store by principal. For its creator and services with the role admin."""
 
 def add_StoreServiceServicer_to_server(servicer: StoreServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

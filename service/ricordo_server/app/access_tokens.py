@@ -7,7 +7,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 from ricordo_server.app.key_ring import KeyRing, Now, OpenKey, utc_now
-from ricordo_server.app.permissions import WRITERS, denied
+from ricordo_server.app.permissions import denied
 from ricordo_server.app.standing import ASK_SECONDS, Standing, asker
 from ricordo_server.credentials.oidc import Issuer
 from ricordo_server.credentials.secrets import SecretHashing, find_secret_id
@@ -158,7 +158,7 @@ class AccessTokens:
         Raises:
             DomainError: PERMISSION_DENIED unless a service that may write asks.
         """
-        if not principal.may_name_any_user or not principal.roles & WRITERS:
+        if not principal.may_name_any_user or not principal.may_write:
             raise denied("only a service that may write issues tokens for end users", required=Role.WRITER)
         subject = TokenSubject(
             f"user:{user_ids[0]}",

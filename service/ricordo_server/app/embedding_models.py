@@ -8,6 +8,7 @@ from ricordo_server.app.embeddings import check_reachable
 from ricordo_server.app.permissions import check_may_administer
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_project, write_project
+from ricordo_server.db import audit as audit_db
 from ricordo_server.db import completion as completion_db
 from ricordo_server.db import embedding_models as models_db
 from ricordo_server.db.completion import ModelCount
@@ -54,7 +55,7 @@ async def register_embedding_model(services: Services, call: Call, name: str) ->
             raise DomainError(Reason.EMBEDDING_MODEL_IN_USE, message, "name", {"model": standby})
         return survey.status_of(model, models)
 
-    return await _change(services, call, work)
+    return await _change(services, call, "RegisterEmbeddingModel", name, work)
 
 
 async def switch_embedding_model(services: Services, call: Call, name: str, *, force: bool) -> ModelStatus:
@@ -81,7 +82,7 @@ async def switch_embedding_model(services: Services, call: Call, name: str, *, f
                 raise _not_ready(f"{name} is not prepared in this project: register it first", survey.lost)
         return survey.status_of(model, await _models_of(connection))
 
-    return await _change(services, call, work)
+    return await _change(services, call, "SwitchEmbeddingModel", name, work)
 
 
 def _not_ready(message: str, missing: int) -> DomainError:
@@ -104,11 +105,15 @@ async def drop_embedding_model(services: Services, call: Call, name: str) -> Mod
             raise DomainError(Reason.EMBEDDING_MODEL_IN_USE, message, "name", {"model": name})
         return survey.status_of(model, await _models_of(connection))
 
-    return await _change(services, call, work)
+    return await _change(services, call, "DropEmbeddingModel", name, work)
 
 
 async def _change(
-    services: Services, call: Call, work: Callable[[ProjectConnection], Awaitable[ModelStatus]]
+    services: Services,
+    call: Call,
+    action: str,
+    name: str,
+    work: Callable[[ProjectConnection], Awaitable[ModelStatus]],
 ) -> ModelStatus:
     """A change, and what the background has to do after it.
 
@@ -117,6 +122,7 @@ async def _change(
 
     async def change(connection: ProjectConnection) -> ModelStatus:
         status = await work(connection)
+        await audit_db.write_record(connection, call.principal, action, name)
         await request_completion(connection)
         return status
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from ricordo_server.app.consolidation import Prepared, consolidate, prepare, preview
 from ricordo_server.app.extraction import learn, passage_of
-from ricordo_server.app.permissions import check_may_write_as, check_may_write_in
+from ricordo_server.app.permissions import check_may_write_in
 from ricordo_server.app.services import Services
 from ricordo_server.app.sessions import not_found
 from ricordo_server.app.transactions import in_store
@@ -35,7 +35,7 @@ from ricordo_server.domain.generation import (
 )
 from ricordo_server.domain.limits import MAX_BATCH_ITEMS
 from ricordo_server.domain.memory import MemoryKind, MemorySource
-from ricordo_server.domain.scope import Scope, Visibility
+from ricordo_server.domain.scope import Scope
 
 
 async def generate_memories(
@@ -53,7 +53,7 @@ async def generate_memories(
         DomainError: SESSION_NOT_FOUND, PERMISSION_DENIED, EXTRACTOR_UNAVAILABLE, EXTRACTION_FAILED.
     """
     if order.scope is not None:
-        check_may_write_as(call.principal, order.scope, Visibility.PRIVATE, "request")
+        check_may_write_in(call.principal, order.scope, "request.scope")
     if isinstance(order.source, SessionRange):
         check_may_write_in(call.principal, order.source.scope, "session.scope")
     try:

@@ -14,7 +14,7 @@ from ricordo_server.app.permissions import (
     check_may_publish,
     check_may_read_as,
     check_may_write,
-    check_may_write_as,
+    check_may_write_in,
     denied,
 )
 from ricordo_server.app.revisions import check_revision, revision_not_found
@@ -66,7 +66,7 @@ async def create_memory(services: Services, call: Call, store_id: str, draft: Me
 
     async def work(connection: TenantConnection) -> Memory:
         connection = await hold_for(connection, [draft])
-        declared = declare_draft(connection.settings, draft)
+        declared = _admitted(connection, draft)
         [outcome] = await insert_drafts(connection, [(declared, vectors)])
         if isinstance(outcome, DomainError):
             raise outcome
@@ -122,14 +122,20 @@ def _declared(
 ) -> MemoryDraft | DomainError:
     if isinstance(item, MemoryDraft):
         try:
-            return declare_draft(connection.settings, item, f"memories[{number}]")
+            return _admitted(connection, item, f"memories[{number}]")
         except DomainError as error:
             return error
     return item
 
 
+def _admitted(connection: TenantConnection, draft: MemoryDraft, field: str = "memory") -> MemoryDraft:
+    """The draft as it is to be stored, if the project lets this principal write it."""
+    check_may_publish(connection, draft.visibility, f"{field}.visibility")
+    return declare_draft(connection.settings, draft, field)
+
+
 def check_draft(call: Call, draft: MemoryDraft, field: str) -> None:
-    check_may_write_as(call.principal, draft.scope, draft.visibility, field)
+    check_may_write_in(call.principal, draft.scope, f"{field}.scope")
     if draft.memory_id is not None and not call.principal.may_name_any_user:
         raise denied("an end user's credential may not choose ids", field=f"{field}.memory_id")
 
@@ -179,7 +185,7 @@ async def put_memory(
         written = await memories_db.put_memory(
             connection,
             draft.memory_id or str(uuid7()),
-            declare_draft(connection.settings, draft),
+            _admitted(connection, draft),
             fields,
             append=append,
             expected_revision=expected_revision,
@@ -190,7 +196,7 @@ async def put_memory(
         created = written.revision == 1
         if created and expected_revision:
             check_revision(0, expected_revision, "memory")
-        check_written(call.principal, written)
+        check_written(written)
         action = RevisionAction.CREATED if created else RevisionAction.UPDATED
         await keep_revisions(connection, [written.memory_id], action)
         await vectors_db.drop_memory_vectors(connection, written.memory_id)
@@ -227,11 +233,11 @@ async def update_memory(
             another kind).
     """
     check_may_write(call.principal)
-    if changes.get("visibility") is Visibility.PROJECT:
-        check_may_publish(call.principal, "memory.visibility")
     changes_attributes = not changes.keys().isdisjoint(ATTRIBUTE_FIELDS)
 
     async def work(connection: TenantConnection) -> Memory:
+        if changes.get("visibility") is Visibility.PROJECT:
+            check_may_publish(connection, Visibility.PROJECT, "memory.visibility")
         if "details" in changes:
             current = await memories_db.get_memories(connection, [memory_id])
             check_details(current.get(memory_id), changes["details"])
@@ -241,7 +247,7 @@ async def update_memory(
         written = await memories_db.update_memory(connection, memory_id, declared, expected_revision)
         if written is None:
             raise await _why_untouched(connection, memory_id, expected_revision)
-        check_written(call.principal, written)
+        check_written(written)
         if changes_attributes:
             await attributes_db.write_attributes(connection, [written])
         await keep_revisions(connection, [memory_id], RevisionAction.UPDATED)

@@ -1,6 +1,5 @@
 """What must hold of a memory once a change of some of its fields is written; a breach rolls the change back."""
 
-from ricordo_server.app.permissions import check_may_publish
 from ricordo_server.domain.errors import invalid_field, over_limit
 from ricordo_server.domain.limits import MAX_CONTENT_BYTES
 from ricordo_server.domain.memory import (
@@ -9,12 +8,10 @@ from ricordo_server.domain.memory import (
     ProfileDetails,
     TaxonomicDetails,
 )
-from ricordo_server.domain.principal import Principal
-from ricordo_server.domain.scope import Visibility
 
 
-def check_written(principal: Principal, written: Memory) -> None:
-    """The limits that hold for the whole and not for the change alone, and who may say what everyone reads."""
+def check_written(written: Memory) -> None:
+    """The limits that hold for the whole and not for the change alone."""
     size = len(written.content.encode())
     if size > MAX_CONTENT_BYTES:
         raise over_limit("memory.content", "bytes after appending", MAX_CONTENT_BYTES, size)
@@ -23,8 +20,6 @@ def check_written(principal: Principal, written: Memory) -> None:
         raise invalid_field(
             "memory.event_end_time", "event_end_time must not be before event_time: change both"
         )
-    if written.visibility is Visibility.PROJECT:
-        check_may_publish(principal, "memory.visibility")
 
 
 def check_details(current: Memory | None, details: object) -> None:

@@ -50,6 +50,8 @@ async def mark_deleted(connection: TenantConnection, memory_id: str, expected: i
     """Leaves a live memory out of every read; None when it is absent, at another revision, or not to be written."""
     deleted = await memories_db.delete_memory(connection, memory_id, expected)
     if deleted is not None:
+        if not connection.may_publish:
+            await attributes_db.set_attribute_visibility(connection, deleted)
         await keep_revisions(connection, [memory_id], RevisionAction.DELETED)
         await copy_sources(connection, memory_id, deleted.revision - 1, deleted.revision)
         await vectors_db.drop_memory_vectors(connection, memory_id)

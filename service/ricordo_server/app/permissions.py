@@ -1,10 +1,10 @@
 """What a principal may do, said before the database would have to refuse it."""
 
+from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.principal import Principal, PrincipalKind, Role
 from ricordo_server.domain.scope import Scope, ScopeFilter, Visibility, named_user
-
-WRITERS = frozenset({Role.WRITER, Role.ADMIN})
+from ricordo_server.domain.store import GrantedAccess, Store, StoreAccess
 
 
 def check_in_project(principal: Principal) -> None:
@@ -14,9 +14,21 @@ def check_in_project(principal: Principal) -> None:
         )
 
 
+def check_may_act(principal: Principal) -> None:
+    if principal.kind is not PrincipalKind.SERVICE:
+        raise denied("only a service may act as an end user", required=PrincipalKind.SERVICE)
+
+
 def check_may_write(principal: Principal) -> None:
-    if not principal.roles & WRITERS:
+    if not principal.may_write:
         raise denied("this credential may only read", required=Role.WRITER)
+
+
+def check_may_write_here(connection: TenantConnection) -> None:
+    """The store is restricted, and granted for reading."""
+    if not connection.may_write:
+        message = f"this credential may only read the store {connection.store_name!r}"
+        raise denied(message, required=GrantedAccess.WRITE, field="store_id")
 
 
 def check_may_manage(principal: Principal) -> None:
@@ -26,22 +38,28 @@ def check_may_manage(principal: Principal) -> None:
         raise denied("an end user's credential may not manage stores", required=PrincipalKind.SERVICE)
 
 
+def check_may_change(principal: Principal, store: Store) -> None:
+    """A restricted store is its creator's and the administrators' to change, to delete and to grant."""
+    is_creator = principal.principal_id == store.creator_id
+    if store.access is StoreAccess.RESTRICTED and not (is_creator or principal.may_administer):
+        message = f"the store {store.store_id!r} is restricted: only its creator and administrators change it"
+        raise denied(message, required=Role.ADMIN, field="store_id")
+
+
+def check_may_grant(principal: Principal, store: Store) -> None:
+    if not (principal.principal_id == store.creator_id or principal.may_administer):
+        message = f"only the creator of the store {store.store_id!r} and administrators grant access to it"
+        raise denied(message, required=Role.ADMIN, field="store_id")
+
+
 def check_may_administer(principal: Principal) -> None:
-    """The settings of a project hold for everyone in it."""
-    if Role.ADMIN not in principal.roles or not principal.may_name_any_user:
-        raise denied("only a service with the role admin may change the project", required=Role.ADMIN)
+    if not principal.may_administer:
+        raise denied("only a service with the role admin may do this", required=Role.ADMIN)
 
 
 def check_operator(principal: Principal) -> None:
     if Role.OPERATOR not in principal.roles:
         raise denied("this is for operators", required=Role.OPERATOR)
-
-
-def check_may_write_as(principal: Principal, scope: Scope, visibility: Visibility, field: str) -> None:
-    """A bound user writes in its own name, and nothing that everyone reads."""
-    check_may_write_in(principal, scope, f"{field}.scope")
-    if visibility is Visibility.PROJECT:
-        check_may_publish(principal, f"{field}.visibility")
 
 
 def check_may_write_in(principal: Principal, scope: Scope, field: str = "scope") -> None:
@@ -51,9 +69,13 @@ def check_may_write_in(principal: Principal, scope: Scope, field: str = "scope")
         raise denied("this credential may write only in its own user's name", field=f"{field}.user_id")
 
 
-def check_may_publish(principal: Principal, field: str) -> None:
-    if not principal.may_name_any_user:
-        raise denied("end users may not publish in this project", field=field)
+def check_may_publish(connection: TenantConnection, visibility: Visibility, field: str) -> None:
+    """Of what everyone reads, end users write none unless the project lets them."""
+    if visibility is Visibility.PROJECT and not connection.may_publish:
+        message = (
+            "end users may not publish in this project: write it PRIVATE, or let an administrator allow it"
+        )
+        raise denied(message, required="end_users_may_publish", field=field)
 
 
 def check_may_read_as(principal: Principal, scope: ScopeFilter) -> None:

@@ -11,6 +11,7 @@ from ricordo_server.app.permissions import check_may_administer, check_operator
 from ricordo_server.app.revisions import check_revision
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_project, write_project
+from ricordo_server.db import audit as audit_db
 from ricordo_server.db import projects as projects_db
 from ricordo_server.db import stores as stores_db
 from ricordo_server.db.connection import Pool, ProjectConnection
@@ -31,10 +32,11 @@ async def get_project(services: Services, call: Call) -> Project:
         DomainError: PROJECT_NOT_FOUND.
     """
     async with in_project(services.database.pool, call) as connection:
-        return _present(await projects_db.get_project(connection))
+        return present_project(await projects_db.get_project(connection))
 
 
-def _present(project: Project | None) -> Project:
+def present_project(project: Project | None) -> Project:
+    """Raises DomainError: PROJECT_NOT_FOUND."""
     if project is None:
         message = "the project of this credential is not there: ask the operator for a new credential"
         raise DomainError(Reason.PROJECT_NOT_FOUND, message)
@@ -62,12 +64,15 @@ async def update_project(
     await _check_template(changes.get("context"))
 
     async def work(connection: ProjectConnection) -> Project:
-        current = _present(await projects_db.get_project(connection, lock=True))
+        current = present_project(await projects_db.get_project(connection, lock=True))
         check_revision(current.revision, expected_revision, "project")
         settings = replace(current.settings, **changes)  # type: ignore[arg-type]
         check_declarations(settings, "project.settings")
         await apply_declarations(connection, current.settings, settings, force=force)
-        return _present(await projects_db.update_project(connection, settings))
+        written = present_project(await projects_db.update_project(connection, settings))
+        changed = ", ".join(sorted(changes))
+        await audit_db.write_record(connection, call.principal, "UpdateProject", changed)
+        return written
 
     return await write_project(services.database.pool, call, work)
 
@@ -91,7 +96,10 @@ async def create_organization(pool: Pool, call: Call, display_name: str) -> Orga
     check_operator(call.principal)
 
     async def work(connection: ProjectConnection) -> Organization:
-        return await projects_db.create_organization(connection, uuid7(), display_name)
+        created = await projects_db.create_organization(connection, uuid7(), display_name)
+        subject = str(created.organization_id)
+        await audit_db.write_record(connection, call.principal, "CreateOrganization", subject)
+        return created
 
     return await write_project(pool, call, work)
 
@@ -113,6 +121,8 @@ async def create_project(pool: Pool, call: Call, draft: ProjectDraft) -> Project
             raise DomainError(Reason.ORGANIZATION_NOT_FOUND, message, "project.organization_id")
         store, creator_id = StoreDraft(DEFAULT_STORE), call.principal.principal_id
         await stores_db.create_store(connection, created.project_id, uuid7(), store, creator_id)
+        subject = str(created.project_id)
+        await audit_db.write_record(connection, call.principal, "CreateProject", subject)
         return created
 
     return await write_project(pool, call, work)

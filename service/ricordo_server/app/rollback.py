@@ -6,7 +6,7 @@ from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import declare_draft
 from ricordo_server.app.memories import not_found
 from ricordo_server.app.memory_rules import check_written
-from ricordo_server.app.permissions import check_may_write, denied
+from ricordo_server.app.permissions import check_may_publish, check_may_write, denied
 from ricordo_server.app.revisions import check_revision, revision_not_found
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import write_store
@@ -44,9 +44,7 @@ async def rollback_memory(
             PERMISSION_DENIED, INVALID_FIELD (metadata that the project declares otherwise by now).
     """
     check_may_write(call.principal)
-    work = partial(
-        _restore, call=call, memory_id=memory_id, revision=target_revision, expected=expected_revision
-    )
+    work = partial(_restore, memory_id=memory_id, revision=target_revision, expected=expected_revision)
     try:
         written = await write_store(services.database, call, store_id, work)
     except DomainError as error:
@@ -59,7 +57,7 @@ async def rollback_memory(
 
 
 async def _restore(
-    connection: TenantConnection, *, call: Call, memory_id: str, revision: int, expected: int | None
+    connection: TenantConnection, *, memory_id: str, revision: int, expected: int | None
 ) -> Memory:
     connection = await hold_settings(connection)
     current = (await memories_db.get_memories(connection, [memory_id], include_deleted=True)).get(memory_id)
@@ -67,6 +65,7 @@ async def _restore(
         raise not_found(memory_id)
     check_revision(current.revision, expected, "memory")
     past = await _past(connection, memory_id, revision)
+    check_may_publish(connection, past.visibility, "target_revision")
     changes = {
         name: getattr(past, name) for name in (*CHANGEABLE_FIELDS, "provenance") if name != "expire_time"
     }
@@ -74,7 +73,7 @@ async def _restore(
     written = await memories_db.restore_memory(connection, memory_id, changes, current.revision)
     if written is None:
         raise await _why_not_restored(connection, current)
-    check_written(call.principal, written)
+    check_written(written)
     await attributes_db.write_attributes(connection, [written])
     await keep_revisions(connection, [memory_id], RevisionAction.UPDATED)
     await copy_sources(connection, memory_id, revision, written.revision)

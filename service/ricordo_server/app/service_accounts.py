@@ -9,6 +9,7 @@ from uuid_utils.compat import uuid7
 from ricordo_server.app.permissions import check_may_administer
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_project, write_project
+from ricordo_server.db import audit as audit_db
 from ricordo_server.db import service_accounts as accounts_db
 from ricordo_server.db.connection import ProjectConnection
 from ricordo_server.domain.call import Call
@@ -41,9 +42,15 @@ async def create_account(services: Services, call: Call, draft: AccountDraft) ->
             )
             raise DomainError(Reason.ID_TAKEN, message, "service_account.name")
         await accounts_db.add_secret(connection, account_id, secret.secret_id, secret.hash)
+        await _record(connection, call, "CreateServiceAccount", account_id)
         return NewSecret(await _read(connection, account_id), secret.text)
 
     return await write_project(services.database.pool, call, work)
+
+
+async def _record(connection: ProjectConnection, call: Call, action: str, account_id: UUID) -> None:
+    client_id = ClientId(connection.project_id, account_id)
+    await audit_db.write_record(connection, call.principal, action, str(client_id))
 
 
 async def rotate_secret(
@@ -63,6 +70,7 @@ async def rotate_secret(
             raise account_not_found()
         await accounts_db.expire_secrets(connection, account_id, overlap)
         await accounts_db.add_secret(connection, account_id, secret.secret_id, secret.hash)
+        await _record(connection, call, "RotateSecret", account_id)
         return NewSecret(await _read(connection, account_id), secret.text)
 
     return await write_project(services.database.pool, call, work)
@@ -105,6 +113,7 @@ async def set_disabled(
         services,
         call,
         client_id,
+        "DisableServiceAccount" if is_disabled else "EnableServiceAccount",
         lambda connection, account_id: accounts_db.update_account(
             connection, account_id, is_disabled=is_disabled
         ),
@@ -123,6 +132,7 @@ async def update_role(
         services,
         call,
         client_id,
+        "UpdateServiceAccount",
         lambda connection, account_id: accounts_db.update_account(connection, account_id, role=role),
     )
 
@@ -131,6 +141,7 @@ async def _change(
     services: Services,
     call: Call,
     client_id: ClientId | None,
+    action: str,
     change: Callable[[ProjectConnection, UUID], Awaitable[bool]],
 ) -> ServiceAccount:
     check_may_administer(call.principal)
@@ -139,6 +150,7 @@ async def _change(
     async def work(connection: ProjectConnection) -> ServiceAccount:
         if not await change(connection, account_id):
             raise account_not_found()
+        await _record(connection, call, action, account_id)
         return await _read(connection, account_id)
 
     return await write_project(services.database.pool, call, work)
@@ -156,5 +168,6 @@ async def delete_account(services: Services, call: Call, client_id: ClientId | N
     async def work(connection: ProjectConnection) -> None:
         if not await accounts_db.delete_account(connection, account_id):
             raise account_not_found()
+        await _record(connection, call, "DeleteServiceAccount", account_id)
 
     await write_project(services.database.pool, call, work)

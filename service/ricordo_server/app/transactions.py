@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
+from ricordo_server.app.permissions import check_may_write_here
 from ricordo_server.db import idempotency
 from ricordo_server.db import stores as stores_db
 from ricordo_server.db.connection import (
@@ -41,10 +42,12 @@ async def write_store(
 
     Raises:
         AlreadyAnswered: the request id has its answer; nothing was written again.
-        DomainError: REQUEST_ID_REUSED, or what the work raised; nothing was written.
+        DomainError: REQUEST_ID_REUSED, PERMISSION_DENIED (the store is granted for reading), or what the work
+            raised; nothing was written.
     """
 
     async def work_in_language(connection: TenantConnection) -> Result:
+        check_may_write_here(connection)
         if connection.language not in connection.languages_in_use:
             await stores_db.use_language(connection)
         return await work(connection)

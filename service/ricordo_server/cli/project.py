@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
@@ -46,6 +47,8 @@ def register(app: typer.Typer) -> None:
     commands.command("set-language")(set_language)
     commands.command("set-metadata-policy")(set_metadata_policy)
     commands.command("set-context")(set_context)
+    commands.command("let-end-users-publish")(let_end_users_publish)
+    commands.command("delete")(delete)
     metadata_keys.command("add")(add_key)
     metadata_keys.command("remove")(remove_key)
     metadata_keys.command("retype")(retype_key)
@@ -55,6 +58,7 @@ def register(app: typer.Typer) -> None:
     commands.add_typer(metadata_keys, name="metadata-key")
     commands.add_typer(custom_types, name="custom-type")
     app.add_typer(commands, name="project")
+    app.command()(audit)
 
 
 @contextmanager
@@ -91,6 +95,7 @@ def _lines(project: Project) -> Iterator[str]:
     yield f"{project.display_name}  {project.project_id}  revision {project.revision}"
     yield f"language: {settings.language or 'not set'}"
     yield f"metadata policy: {settings.metadata_policy.value}"
+    yield f"end users may publish: {'yes' if settings.end_users_may_publish else 'no'}"
     for key in settings.metadata_keys:
         yield f"metadata key {key.name}: {key.value_type.value}"
     for custom_type in settings.custom_types:
@@ -149,6 +154,16 @@ def set_context(
         if not changes:
             raise Refusal("nothing to set: name at least one option", status=MISUSE)
         change(client, project, context=project.settings.context.model_copy(update=changes))
+
+
+def let_end_users_publish(
+    allowed: Annotated[bool, typer.Argument(help="true or false.")],
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Let end users write memories that everyone reads, or services only."""
+    with project_of(target, token) as (client, project):
+        change(client, project, end_users_may_publish=allowed)
 
 
 def add_key(
@@ -250,3 +265,42 @@ def refuse_known(name: str, names: list[str], what: str, instead: str) -> None:
 def refuse_unknown(name: str, names: list[str], what: str) -> None:
     if name not in names:
         raise Refusal(f"there is no {what} {name!r}; there is: {', '.join(names) or 'none'}", status=MISUSE)
+
+
+def delete(
+    project_id: Annotated[str, typer.Argument(help="The project.")],
+    force: Annotated[bool, typer.Option("--force", help="Remove it; otherwise count what it holds.")] = False,
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Remove a project with everything in it, as an operator: nothing of it stays in any table."""
+    with failures_told(), ricordo.Client(target, token=token) as client:
+        receipt = client.admin.delete_project(project_id, force=force, timeout=options.LONG)
+        for table, count in receipt.row_counts.items():
+            typer.echo(f"{table}: {count}")
+        typer.echo(
+            f"Removed {receipt.total} rows." if receipt.done else "Nothing is removed without --force."
+        )
+
+
+def audit(
+    limit: Annotated[int, typer.Option(help="How many records, the newest first.", min=1)] = 50,
+    as_json: options.AsJson = False,
+    target: options.Target = options.DEFAULT_TARGET,
+    token: options.Token = None,
+) -> None:
+    """Show who administered the project, and who was denied what."""
+    with failures_told(), ricordo.Client(target, token=token) as client:
+        records = list(islice(client.project.list_audit_records(page_size=min(limit, 1_000)), limit))
+        if as_json:
+            options.print_json([record.model_dump(mode="json") for record in records])
+            return
+        for record in records:
+            typer.echo(printable(_told(record)))
+
+
+def _told(record: ricordo.models.AuditRecord) -> str:
+    who = f"{record.principal_id} for {record.user_id}" if record.user_id else record.principal_id
+    times = f" ({record.occurrences} times this hour)" if record.occurrences > 1 else ""
+    moment = record.create_time.isoformat(timespec="seconds")
+    return f"{moment}  {record.outcome.value}  {record.action}  {record.subject}  by {who}{times}"

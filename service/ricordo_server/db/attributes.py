@@ -16,6 +16,7 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    update,
 )
 
 from ricordo_server.db.conditions import in_tenant, one_of
@@ -73,6 +74,16 @@ async def _insert(connection: TenantConnection, rows: Sequence[tuple[str | None,
         columns = zip(*rows, strict=True)
         given = {f"given_{name}": list(values) for name, values in zip(NAMES, columns, strict=True)}
         await connection.execute(INSERT, {**connection.key, **given})
+
+
+async def set_attribute_visibility(connection: TenantConnection, memory: Memory) -> None:
+    """The copy that the policy of the values reads."""
+    of_memory = memory_attribute.c.memory_id == memory.memory_id
+    await connection.execute(
+        update(memory_attribute)
+        .where(in_tenant(memory_attribute, connection), of_memory)
+        .values(visibility=memory.visibility)
+    )
 
 
 async def drop_attributes(

@@ -117,23 +117,27 @@ class Connection:
 
 @dataclass(frozen=True)
 class ProjectConnection(Connection):
-    """Inside one project."""
+    """Inside one project, as one principal."""
 
     project_id: UUID
+    principal_id: str
 
 
 @dataclass(frozen=True)
 class TenantConnection(ProjectConnection):
     """Inside one store of one project.
 
-    `language` is the text-search language of rows written now, `languages_in_use` of all that were. `settings`,
-    `limits` and `models` are the project's as they were when the store was entered.
+    `language` is the text-search language of rows written now, `languages_in_use` of all that were. `may_write` and
+    `may_publish` are what the policies hold the principal to. `settings`, `limits` and `models` are the
+    project's as they were when the store was entered.
     """
 
     store_id: UUID
     store_name: str
     language: str
     languages_in_use: Sequence[str]
+    may_write: bool
+    may_publish: bool
     settings: ProjectSettings
     limits: ProjectLimits
     models: ProjectModels
@@ -195,16 +199,20 @@ async def enter_store(project: ProjectConnection, store_name: str) -> TenantConn
     name = store_name or DEFAULT_STORE
     if not STORE_ID.fullmatch(name):  # PostgreSQL could not even be asked for some
         raise store_not_found(name)
-    row = await project.fetch_one(load_sql("enter_store"), {"project_id": project.project_id, "name": name})
+    asked = {"project_id": project.project_id, "principal_id": project.principal_id, "name": name}
+    row = await project.fetch_one(load_sql("enter_store"), asked)
     if row is None:
         raise store_not_found(name)
     return TenantConnection(
         project.raw,
         project_id=project.project_id,
+        principal_id=project.principal_id,
         store_id=row["store_id"],
         store_name=row["store_name"],
         language=row["language"],
         languages_in_use=row["languages_in_use"],
+        may_write=row["may_write"],
+        may_publish=row["may_publish"],
         settings=settings_from(row["settings"], row["project_language"]),
         limits=limits_from(row["limits"]),
         models=_models_from(row),
@@ -266,7 +274,8 @@ async def _begin(
         connection = await attempt.enter_async_context(pool.connection(timeout=timeout))
         async with connection.pipeline():
             await _enter_project(connection, principal, timeout)
-            entered = await enter(ProjectConnection(connection, principal.project_id or NO_PROJECT))
+            project_id = principal.project_id or NO_PROJECT
+            entered = await enter(ProjectConnection(connection, project_id, principal.principal_id))
         stack.push_async_exit(attempt.pop_all())
         return entered
 
@@ -289,8 +298,15 @@ async def _enter_project(connection: AsyncConnection[DictRow], principal: Princi
         load_sql("enter_project"),
         {
             "project_id": str(principal.project_id or NO_PROJECT),
-            "any_user": "on" if principal.may_name_any_user else "off",
+            "principal_id": principal.principal_id,
+            "may_write": _switch(principal.may_write),
+            "may_administer": _switch(principal.may_administer),
+            "any_user": _switch(principal.may_name_any_user),
             "user_ids": list(principal.user_ids),
             "statement_timeout": str(max(1, int(timeout * 1000))),
         },
     )
+
+
+def _switch(value: bool) -> str:
+    return "on" if value else "off"

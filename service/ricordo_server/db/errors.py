@@ -23,7 +23,10 @@ REASON_BY_STATE: dict[str, tuple[Reason, str] | tuple[Reason, str, str]] = {
     ),
     "22021": (Reason.INVALID_FIELD, "a text holds a character that PostgreSQL cannot store: remove it"),
     "54000": (Reason.LIMIT_EXCEEDED, "a text has more distinct words than can be indexed: send less"),
-    "42501": (Reason.PERMISSION_DENIED, "the credential may not do this"),
+    "42501": (
+        Reason.PERMISSION_DENIED,
+        "the credential may not write this: it is not its own, or everyone would read it",
+    ),
     "2201B": (
         Reason.INVALID_FILTER,
         "the regular expression is not valid in PostgreSQL: correct it",

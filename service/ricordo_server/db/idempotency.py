@@ -1,9 +1,8 @@
 """Request ids: the first answer of each, for 24 hours."""
 
 from datetime import timedelta
-from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, delete, func, literal, literal_column, select, update
+from sqlalchemy import and_, bindparam, func, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from ricordo_server.db.connection import ProjectConnection
@@ -61,23 +60,11 @@ async def keep_answer(connection: ProjectConnection, principal: Principal, once:
 
 async def forget_answers(connection: ProjectConnection, item_id: str) -> None:
     """Empties the kept answers that hold an item: what is purged is not to be had again by a repeat."""
-    holds = literal(f"%{item_id}%".encode(), idempotency.c.answer.type)
-    statement = update(idempotency).where(
-        idempotency.c.project_id == connection.project_id, idempotency.c.answer.op("LIKE")(holds)
-    )
-    await connection.execute(statement.values(answer=b""))
+    await connection.execute(select(func.ricordo.forget_answers(item_id)))
 
 
 async def delete_expired_answers(connection: ProjectConnection, *, most: int) -> int:
-    """Removes request ids past their 24 hours; answers how many."""
-    place: ColumnElement[Any] = literal_column("ctid")
-    old = (
-        select(place)
-        .select_from(idempotency)
-        .where(idempotency.c.project_id == connection.project_id, EXPIRED)
-    )
-    statement = delete(idempotency).where(
-        idempotency.c.project_id == connection.project_id,
-        place == func.any(func.array(old.limit(most).scalar_subquery())),
-    )
-    return (await connection.execute(statement)).rowcount
+    """Removes everyone's request ids past their 24 hours; answers how many."""
+    deleted = func.ricordo.delete_expired_answers(LIFETIME, most).label("deleted")
+    row = await connection.fetch_one(select(deleted))
+    return int(row["deleted"]) if row else 0

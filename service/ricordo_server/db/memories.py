@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     ARRAY,
+    Boolean,
     ColumnElement,
     Select,
     Text,
@@ -37,6 +38,7 @@ from ricordo_server.db.sql import load_sql
 from ricordo_server.db.tables import memory, memory_embedding
 from ricordo_server.domain.memory import Memory, MemoryChanges, MemoryDraft, MemoryKey, MemoryQuery
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
+from ricordo_server.domain.scope import Visibility
 
 STORED = [column for column in memory.c if column.name != "tsv"]
 SET_ON_INSERT = [
@@ -64,12 +66,17 @@ WEIGHT = bytes_of(memory.c.content, memory.c.description, memory.c.details, memo
 DELETED_LAST = OrderKey(memory.c.delete_time.is_not(None), bool)
 
 INSERT = upsert(memory).values(NEW).on_conflict_do_nothing().returning(*STORED)
+# Whoever may not publish takes back what it deletes: a deleted row can still be listed by who may read it.
+OF_DELETED = case(
+    (func.current_setting("ricordo.may_publish").cast(Boolean), memory.c.visibility),
+    else_=Visibility.PRIVATE,
+)
 # An expired row is gone for readers, so its key is free, though it is not swept yet.
 RELEASE_EXPIRED_KEY = (
     update_of(memory)
     .where(*(memory.c[name] == NEW[name] for name in KEY_COLUMNS))
     .where(memory.c.delete_time.is_(None), not_(is_unexpired(memory)))
-    .values(delete_time=memory.c.expire_time)
+    .values(delete_time=memory.c.expire_time, visibility=OF_DELETED)
 )
 
 
@@ -173,7 +180,9 @@ async def delete_memory(
     connection: TenantConnection, memory_id: str, expected_revision: int | None
 ) -> Memory | None:
     """Marks a live memory deleted; None as in `update_memory`."""
-    statement = _change(memory_id, connection, expected_revision).values(delete_time=func.clock_timestamp())
+    statement = _change(memory_id, connection, expected_revision).values(
+        delete_time=func.clock_timestamp(), visibility=OF_DELETED
+    )
     return _as_stored(connection, await connection.fetch_one(statement.returning(*STORED)))
 
 

@@ -206,14 +206,8 @@ async def find_role(connection: ProjectConnection, account_id: UUID) -> Role | N
 
 async def note_use(connection: ProjectConnection, account_id: UUID) -> Role | None:
     """Says that it obtained a token; what it may do, None when it is gone or disabled meanwhile."""
-    statement = (
-        update(service_account)
-        .where(_is(connection, account_id), service_account.c.is_disabled.is_(False))
-        .values(last_use_time=func.clock_timestamp())
-        .returning(service_account.c.role)
-    )
-    row = await connection.fetch_one(statement)
-    return Role(row["role"]) if row else None
+    row = await connection.fetch_one(select(func.ricordo.note_use(account_id).label("role")))
+    return Role(row["role"]) if row and row["role"] else None
 
 
 async def project_exists(connection: ProjectConnection) -> bool:

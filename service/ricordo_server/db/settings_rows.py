@@ -40,6 +40,7 @@ def settings_from(stored: str, language: str | None) -> ProjectSettings:
         ),
         context=_context_from(columns.get("context", {})),
         extraction=_extraction_from(columns["extraction"]) if "extraction" in columns else ExtractionPolicy(),
+        end_users_may_publish=columns.get("end_users_may_publish", False),
     )
 
 

@@ -13,7 +13,7 @@ from ricordo_server.db.connection import ProjectConnection, Row, TenantConnectio
 from ricordo_server.db.paging import fetch_page, order_keys, text_key, time_key
 from ricordo_server.db.tables import memory, session, store
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
-from ricordo_server.domain.store import Store, StoreChanges, StoreDraft
+from ricordo_server.domain.store import Store, StoreAccess, StoreChanges, StoreDraft
 
 STORED = [column for column in store.c if column.name not in {"project_id", "store_id", "languages_in_use"}]
 ORDERS = {
@@ -28,6 +28,7 @@ def store_from(row: Row) -> Store:
         store_id=row["name"],
         description=row["description"],
         language=row["language"],
+        access=StoreAccess(row["access"]),
         creator_id=row["creator_id"],
         create_time=row["create_time"],
         update_time=row["update_time"],
@@ -44,6 +45,7 @@ async def create_store(
         "name": draft.store_id,
         "description": draft.description,
         "language": draft.language,
+        "access": draft.access,
         "languages_in_use": [],
         "creator_id": creator_id,
     }

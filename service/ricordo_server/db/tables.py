@@ -94,6 +94,17 @@ store = Table(
     _text("creator_id"),
     _time("create_time"),
     _time("update_time"),
+    _text("access"),
+)
+
+store_grant = Table(
+    "store_grant",
+    METADATA,
+    *_tenant(),
+    _text("principal_id", primary_key=True),
+    _text("store_creator_id"),
+    _text("access"),
+    _time("create_time"),
 )
 
 idempotency = Table(
@@ -120,6 +131,20 @@ usage = Table(
     Column("stored_bytes", BigInteger, nullable=False),
     Column("embedding_tokens", BigInteger, nullable=False),
     Column("llm_tokens", BigInteger, nullable=False),
+)
+
+audit = Table(
+    "audit",
+    METADATA,
+    Column("project_id", Uuid, primary_key=True),
+    Column("audit_id", Uuid, primary_key=True),
+    _text("action"),
+    _text("outcome"),
+    _text("principal_id"),
+    _text("user_id"),
+    _text("subject"),
+    Column("occurrences", BigInteger, nullable=False),
+    _time("create_time"),
 )
 
 session = Table(
@@ -326,4 +351,13 @@ STORE_TABLES = (
     "memory_source",
     "consolidation",
 )
-PROJECT_TABLES = ("project", "store", "idempotency", "service_account", "service_account_secret", "usage")
+PROJECT_TABLES = (
+    "project",
+    "store",
+    "store_grant",
+    "idempotency",
+    "audit",
+    "service_account",
+    "service_account_secret",
+    "usage",
+)

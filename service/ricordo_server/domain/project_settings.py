@@ -55,6 +55,7 @@ class ProjectSettings:
     custom_types: Sequence[CustomType] = ()
     context: ContextDefaults = ContextDefaults()
     extraction: ExtractionPolicy = field(default_factory=ExtractionPolicy)
+    end_users_may_publish: bool = False
 
     def declarations(self) -> Iterator[tuple[str, DeclaredKey]]:
         """Every metadata key and tag, with its place in a request."""

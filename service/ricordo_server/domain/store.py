@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from uuid import UUID
 
 from ricordo_server.domain.errors import DomainError, Reason
@@ -49,14 +50,44 @@ class ProjectDraft:
     settings: ProjectSettings = DEFAULT_SETTINGS
 
 
+class StoreAccess(StrEnum):
+    """Who may use a store: everyone in its project, or its creator, administrators, and whom it is granted to."""
+
+    OPEN = "OPEN"
+    RESTRICTED = "RESTRICTED"
+
+
+class GrantedAccess(StrEnum):
+    READ = "READ"
+    WRITE = "WRITE"
+
+
+@dataclass(frozen=True)
+class GrantDraft:
+    store_id: str
+    principal_id: str
+    access: GrantedAccess
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What a principal may do in a store that is restricted."""
+
+    store_id: str
+    principal_id: str
+    access: GrantedAccess
+    create_time: datetime
+
+
 @dataclass(frozen=True)
 class StoreDraft:
     store_id: str
     description: str = ""
     language: str | None = None
+    access: StoreAccess = StoreAccess.OPEN
 
 
-# New values by field name: of `description` and `language`.
+# New values by field name: of `description`, `language` and `access`.
 StoreChanges = Mapping[str, str | None]
 
 
@@ -67,6 +98,7 @@ class Store:
     store_id: str
     description: str
     language: str | None
+    access: StoreAccess
     creator_id: str
     create_time: datetime
     update_time: datetime

@@ -3,10 +3,11 @@
 from typing import Any
 
 from ricordo.v1 import admin_service_pb2, admin_service_pb2_grpc
-from ricordo_server.app import project_limits, projects, queue
+from ricordo_server.app import erasure, project_limits, projects, queue
 from ricordo_server.db.connection import Pool
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import check_uuid
+from ricordo_server.rpc.convert.audit import encode_receipt
 from ricordo_server.rpc.convert.project_limits import decode_limit_changes, encode_limits, encode_usage
 from ricordo_server.rpc.convert.projects import (
     decode_display_name,
@@ -79,3 +80,12 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
     ) -> pb.GetQueueStatusResponse:
         project_id = check_uuid("project_id", request.project_id) if request.project_id else None
         return encode_queue_status(await queue.get_queue_status(self._pool, read_call(), project_id))
+
+    async def DeleteProject(self, request: pb.DeleteProjectRequest, context: Any) -> pb.DeleteProjectResponse:
+        project_id = check_uuid("project_id", request.project_id)
+        return await answer_once(
+            request,
+            pb.DeleteProjectResponse,
+            lambda receipt: pb.DeleteProjectResponse(receipt=encode_receipt(receipt)),
+            lambda call: erasure.delete_project(self._pool, call, project_id, force=request.force),
+        )

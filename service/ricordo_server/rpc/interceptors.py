@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 from uuid import uuid4
 
 import grpc
@@ -15,12 +16,15 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 from grpc_status import rpc_status
 
+from ricordo_server.app.audit import DenialCounts, record_denial
 from ricordo_server.app.limiter import Limiter
-from ricordo_server.app.permissions import check_in_project
-from ricordo_server.domain.errors import DomainError, Reason, unauthenticated
+from ricordo_server.app.permissions import check_in_project, check_may_act
+from ricordo_server.db.connection import Pool
+from ricordo_server.domain.errors import DomainError, Reason, invalid_field, unauthenticated
 from ricordo_server.domain.fairness import current_tenant
 from ricordo_server.domain.principal import Principal
 from ricordo_server.rpc.calls import current_deadline, current_method, current_principal
+from ricordo_server.rpc.checks import check_text
 from ricordo_server.rpc.errors import to_status
 
 log = logging.getLogger("ricordo.rpc")
@@ -35,6 +39,7 @@ EXEMPT = ("/grpc.health.", "/grpc.reflection.")
 # Everything else is about one project's rows, which an operator has none of.
 WITHOUT_PROJECT = ("/ricordo.v1.AdminService/", "/ricordo.v1.IdentityService/")
 TRACE_HEADER = "x-trace-id"
+ACT_AS_HEADER = "ricordo-act-as"
 
 
 class Around(grpc.aio.ServerInterceptor):
@@ -190,6 +195,51 @@ class Authentication(Around):
             return await handler(request, context)
 
         return authenticated
+
+
+class Denials(Around):
+    """Leaves a record of a call that was denied, in the audit of the caller's project."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._counts = DenialCounts()
+
+    def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
+        async def watched(request: Any, context: Any) -> Any:
+            try:
+                return await handler(request, context)
+            except DomainError as error:
+                if error.reason is Reason.PERMISSION_DENIED:
+                    principal = current_principal.get()
+                    await record_denial(self._pool, self._counts, principal, details.method)
+                raise
+
+        return watched
+
+
+class ActingAs(Around):
+    """Binds a service's call to the end user that its metadata names, percent-encoded; others may not send that."""
+
+    def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
+        given = _metadata(details, ACT_AS_HEADER)
+        if not given:
+            return handler
+
+        async def acted(request: Any, context: Any) -> Any:
+            principal = current_principal.get()
+            check_may_act(principal)
+            current_principal.set(principal.acting_as(_decode_user(given)))
+            return await handler(request, context)
+
+        return acted
+
+
+def _decode_user(encoded: str) -> str:
+    try:
+        user_id = unquote(encoded, errors="strict")
+    except UnicodeDecodeError as error:
+        raise invalid_field(ACT_AS_HEADER, f"{ACT_AS_HEADER} must be percent-encoded UTF-8") from error
+    return check_text(ACT_AS_HEADER, user_id, required=True)
 
 
 class InProject(Around):

@@ -4,12 +4,13 @@ from functools import partial
 from typing import Any
 
 from ricordo.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc, paging_pb2
-from ricordo_server.app import domains, memories, rollback, search
+from ricordo_server.app import domains, erasure, memories, rollback, search
 from ricordo_server.app.services import Services
 from ricordo_server.domain.errors import DomainError, invalid_field
 from ricordo_server.domain.memory import Memory, MemoryDraft
 from ricordo_server.rpc.calls import answer_once, read_call
-from ricordo_server.rpc.checks import check_batch
+from ricordo_server.rpc.checks import check_batch, check_text
+from ricordo_server.rpc.convert.audit import encode_receipt
 from ricordo_server.rpc.convert.memories import (
     decode_changes,
     decode_draft,
@@ -135,6 +136,15 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
                 purge=request.purge,
                 expected_revision=decode_expected(request),
             ),
+        )
+
+    async def PurgeMemories(self, request: pb.PurgeMemoriesRequest, context: Any) -> pb.PurgeMemoriesResponse:
+        user_id = check_text("user_id", request.user_id, required=True)
+        return await answer_once(
+            request,
+            pb.PurgeMemoriesResponse,
+            lambda receipt: pb.PurgeMemoriesResponse(receipt=encode_receipt(receipt)),
+            lambda call: erasure.purge_memories(self._services, call, user_id, force=request.force),
         )
 
     async def SearchMemories(

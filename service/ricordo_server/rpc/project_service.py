@@ -3,12 +3,14 @@
 from typing import Any
 
 from ricordo.v1 import project_service_pb2, project_service_pb2_grpc
-from ricordo_server.app import embedding_models, projects
+from ricordo_server.app import audit, embedding_models, projects
 from ricordo_server.app.services import Services
 from ricordo_server.rpc.calls import answer_once, read_call
+from ricordo_server.rpc.convert.audit import encode_record
 from ricordo_server.rpc.convert.embedding_models import decode_model_name, encode_model_status
 from ricordo_server.rpc.convert.memory_queries import decode_expected
 from ricordo_server.rpc.convert.projects import decode_settings_changes, encode_project
+from ricordo_server.rpc.pages import decode_page, encode_page
 
 pb = project_service_pb2
 
@@ -76,3 +78,12 @@ class ProjectService(project_service_pb2_grpc.ProjectServiceServicer):
             lambda status: pb.DropEmbeddingModelResponse(embedding_model=encode_model_status(status)),
             lambda call: embedding_models.drop_embedding_model(self._services, call, name),
         )
+
+    async def ListAuditRecords(
+        self, request: pb.ListAuditRecordsRequest, context: Any
+    ) -> pb.ListAuditRecordsResponse:
+        call = read_call()
+        page = decode_page(request, call.principal)
+        found = await audit.list_audit_records(self._services, call, page)
+        messages, token = encode_page(request, call.principal, found, encode_record)
+        return pb.ListAuditRecordsResponse(records=messages, next_page_token=token)

@@ -8,9 +8,12 @@ from ricordo_server.app.services import Services
 from ricordo_server.domain.store import DEFAULT_STORE
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.convert.stores import (
+    decode_grant,
+    decode_principal_id,
     decode_store,
     decode_store_changes,
     decode_store_id,
+    encode_grant,
     encode_store,
 )
 from ricordo_server.rpc.pages import decode_order, decode_page, encode_page
@@ -61,3 +64,30 @@ class StoreService(store_service_pb2_grpc.StoreServiceServicer):
             lambda nothing: pb.DeleteStoreResponse(),
             lambda call: stores.delete_store(self._services, call, store_id, force=request.force),
         )
+
+    async def GrantAccess(self, request: pb.GrantAccessRequest, context: Any) -> pb.GrantAccessResponse:
+        draft = decode_grant(request.grant)
+        return await answer_once(
+            request,
+            pb.GrantAccessResponse,
+            lambda grant: pb.GrantAccessResponse(grant=encode_grant(grant)),
+            lambda call: stores.grant_access(self._services, call, draft),
+        )
+
+    async def RevokeAccess(self, request: pb.RevokeAccessRequest, context: Any) -> pb.RevokeAccessResponse:
+        store_id = decode_store_id(request.store_id)
+        principal_id = decode_principal_id(request.principal_id, "principal_id")
+        return await answer_once(
+            request,
+            pb.RevokeAccessResponse,
+            lambda nothing: pb.RevokeAccessResponse(),
+            lambda call: stores.revoke_access(self._services, call, store_id, principal_id),
+        )
+
+    async def ListGrants(self, request: pb.ListGrantsRequest, context: Any) -> pb.ListGrantsResponse:
+        call = read_call()
+        store_id = decode_store_id(request.store_id or DEFAULT_STORE)
+        page = decode_page(request, call.principal)
+        found = await stores.list_grants(self._services, call, store_id, page)
+        messages, token = encode_page(request, call.principal, found, encode_grant)
+        return pb.ListGrantsResponse(grants=messages, next_page_token=token)

@@ -20,6 +20,28 @@ async def test_a_call_without_a_token_carries_none(fake: FakeService, client: As
     assert "authorization" not in fake.calls[0].metadata
 
 
+async def test_a_service_acts_as_a_user(fake: FakeService) -> None:
+    async with AsyncClient(fake.target, token="development:p1") as client:
+        await client.acting_as("änne/1").memories.delete("m1")
+        await client.memories.delete("m1")
+    acted, own = fake.calls
+    assert acted.metadata["ricordo-act-as"] == "%C3%A4nne%2F1"
+    assert acted.metadata["authorization"] == "Bearer development:p1"
+    assert "ricordo-act-as" not in own.metadata
+    assert acted.peer == own.peer
+
+
+async def test_who_acts_must_say_as_whom(client: AsyncClient) -> None:
+    with pytest.raises(errors.MemoryClientError, match="user_id"):
+        client.acting_as(" ")
+
+
+async def test_closing_the_acting_client_closes_both(fake: FakeService, client: AsyncClient) -> None:
+    await client.acting_as("ada").close()
+    with pytest.raises(errors.MemoryClientError, match="closed"):
+        await client.memories.delete("m1")
+
+
 @pytest.mark.parametrize(("given", "expected"), [(None, 30.0), (5.0, 5.0)])
 async def test_every_call_has_a_deadline(
     fake: FakeService, client: AsyncClient, given: float | None, expected: float

@@ -19,6 +19,9 @@ from ricordo.v1 import memory_service_pb2 as memories
 from ricordo.v1 import project_service_pb2 as project
 from ricordo.v1 import session_service_pb2 as sessions
 from ricordo.v1 import store_service_pb2 as stores
+from ricordo.v1.audit_pb2 import AUDIT_OUTCOME_DONE, AuditRecord
+from ricordo.v1.erasure_pb2 import ErasedRows, ErasureReceipt
+from ricordo.v1.store_pb2 import GRANTED_ACCESS_WRITE, StoreGrant
 from tests.fixtures.client_samples import (
     NOON_WIRE,
     new_memory,
@@ -48,6 +51,11 @@ MODEL = embedding_model_pb2.EmbeddingModel(
     refused_count=1,
     total_count=3,
 )
+RECEIPT = ErasureReceipt(
+    tables=[ErasedRows(table_name="memory", row_count=3), ErasedRows(table_name="turn", row_count=2)],
+    done=True,
+)
+GRANT = StoreGrant(store_id="notes", principal_id="p2", access=GRANTED_ACCESS_WRITE, create_time=NOON_WIRE)
 
 
 @dataclass(frozen=True)
@@ -306,6 +314,46 @@ CASES = {
         stores.UpdateStoreResponse(store=wire_store()),
         lambda store: store.store_id == "notes",
         {"store.store_id": "notes", "update_mask.paths": ["settings.language"]},
+    ),
+    "PurgeMemories": Case(
+        lambda client: client.memories.purge("ada", force=True),
+        memories.PurgeMemoriesResponse(receipt=RECEIPT),
+        lambda receipt: (
+            (receipt.row_counts, receipt.total, receipt.done) == ({"memory": 3, "turn": 2}, 5, True)
+        ),
+        {"user_id": "ada", "force": True},
+    ),
+    "DeleteProject": Case(
+        lambda client: client.admin.delete_project("p1"),
+        admin.DeleteProjectResponse(receipt=RECEIPT),
+        lambda receipt: receipt.total == 5,
+        {"project_id": "p1", "force": False},
+    ),
+    "ListAuditRecords": Case(
+        lambda client: first(client.project.list_audit_records(page_size=7)),
+        project.ListAuditRecordsResponse(
+            records=[AuditRecord(action="CreateStore", outcome=AUDIT_OUTCOME_DONE, create_time=NOON_WIRE)]
+        ),
+        lambda record: (record.action, record.outcome) == ("CreateStore", models.AuditOutcome.DONE),
+        {"page_size": 7},
+    ),
+    "GrantAccess": Case(
+        lambda client: client.stores.grant("notes", "p2", "write"),
+        stores.GrantAccessResponse(grant=GRANT),
+        lambda grant: (grant.principal_id, grant.access) == ("p2", models.GrantedAccess.WRITE),
+        {"grant.store_id": "notes", "grant.principal_id": "p2", "grant.access": 2},
+    ),
+    "RevokeAccess": Case(
+        lambda client: client.stores.revoke("notes", "p2"),
+        stores.RevokeAccessResponse(),
+        lambda answer: answer is None,
+        {"store_id": "notes", "principal_id": "p2"},
+    ),
+    "ListGrants": Case(
+        lambda client: first(client.stores.list_grants("notes", page_size=7)),
+        stores.ListGrantsResponse(grants=[GRANT]),
+        lambda grant: grant.store_id == "notes",
+        {"store_id": "notes", "page_size": 7},
     ),
     "DeleteStore": Case(
         lambda client: client.stores.delete("notes", force=True),

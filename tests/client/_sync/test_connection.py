@@ -21,6 +21,28 @@ def test_a_call_without_a_token_carries_none(fake: FakeService, client: Client) 
     assert "authorization" not in fake.calls[0].metadata
 
 
+def test_a_service_acts_as_a_user(fake: FakeService) -> None:
+    with Client(fake.target, token="development:p1") as client:
+        client.acting_as("änne/1").memories.delete("m1")
+        client.memories.delete("m1")
+    acted, own = fake.calls
+    assert acted.metadata["ricordo-act-as"] == "%C3%A4nne%2F1"
+    assert acted.metadata["authorization"] == "Bearer development:p1"
+    assert "ricordo-act-as" not in own.metadata
+    assert acted.peer == own.peer
+
+
+def test_who_acts_must_say_as_whom(client: Client) -> None:
+    with pytest.raises(errors.MemoryClientError, match="user_id"):
+        client.acting_as(" ")
+
+
+def test_closing_the_acting_client_closes_both(fake: FakeService, client: Client) -> None:
+    client.acting_as("ada").close()
+    with pytest.raises(errors.MemoryClientError, match="closed"):
+        client.memories.delete("m1")
+
+
 @pytest.mark.parametrize(("given", "expected"), [(None, 30.0), (5.0, 5.0)])
 def test_every_call_has_a_deadline(
     fake: FakeService, client: Client, given: float | None, expected: float

@@ -48,6 +48,7 @@ def decode_settings(message: project_pb2.ProjectSettings, field: str) -> Project
             for number, each in enumerate(message.custom_types)
         ),
         context=_decode_context(message.context, f"{field}.context"),
+        end_users_may_publish=message.end_users_may_publish,
     )
 
 
@@ -102,6 +103,7 @@ def encode_settings(settings: ProjectSettings) -> project_pb2.ProjectSettings:
             top_k=context.top_k,
             template=context.template,
         ),
+        end_users_may_publish=settings.end_users_may_publish,
     )
 
 

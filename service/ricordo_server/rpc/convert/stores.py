@@ -6,12 +6,29 @@ from typing import Any
 from ricordo.v1 import store_pb2
 from ricordo_server.domain.errors import invalid_field
 from ricordo_server.domain.limits import MAX_DESCRIPTION_BYTES
-from ricordo_server.domain.store import LANGUAGES, STORE_ID, Store, StoreChanges, StoreDraft
+from ricordo_server.domain.store import (
+    LANGUAGES,
+    STORE_ID,
+    Grant,
+    GrantDraft,
+    GrantedAccess,
+    Store,
+    StoreAccess,
+    StoreChanges,
+    StoreDraft,
+)
 from ricordo_server.rpc.checks import check_pattern, check_text
+from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
 from ricordo_server.rpc.convert.times import encode_time
 
 # Paths of the update mask to fields of the domain.
-FIELD_OF_PATH = {"description": "description", "settings": "language", "settings.language": "language"}
+FIELD_OF_PATH = {
+    "description": "description",
+    "settings": "language",
+    "settings.language": "language",
+    "access": "access",
+}
+ACCESS, GRANTED = store_pb2.StoreAccess.DESCRIPTOR, store_pb2.GrantedAccess.DESCRIPTOR
 
 
 def decode_store_id(value: str, field: str = "store_id") -> str:
@@ -24,6 +41,7 @@ def decode_store(message: store_pb2.Store, field: str = "store") -> StoreDraft:
         store_id=decode_store_id(message.store_id, f"{field}.store_id"),
         description=check_text(f"{field}.description", message.description, limit=MAX_DESCRIPTION_BYTES),
         language=decode_language(message.settings, f"{field}.settings.language"),
+        access=decode_enum(message.access, ACCESS, StoreAccess, f"{field}.access") or StoreAccess.OPEN,
     )
 
 
@@ -59,6 +77,32 @@ def encode_store(store: Store) -> store_pb2.Store:
         description=store.description,
         settings=store_pb2.StoreSettings(language=store.language),
         creator_id=store.creator_id,
+        access=encode_enum(store.access, ACCESS),
         create_time=encode_time(store.create_time),
         update_time=encode_time(store.update_time),
+    )
+
+
+def decode_principal_id(value: str, field: str) -> str:
+    return check_text(field, value, required=True)
+
+
+def decode_grant(message: store_pb2.StoreGrant, field: str = "grant") -> GrantDraft:
+    access = decode_enum(message.access, GRANTED, GrantedAccess, f"{field}.access")
+    if access is None:
+        accepted = ", ".join(GrantedAccess)
+        raise invalid_field(f"{field}.access", f"access is required; accepted: {accepted}")
+    return GrantDraft(
+        store_id=decode_store_id(message.store_id, f"{field}.store_id"),
+        principal_id=decode_principal_id(message.principal_id, f"{field}.principal_id"),
+        access=access,
+    )
+
+
+def encode_grant(grant: Grant) -> store_pb2.StoreGrant:
+    return store_pb2.StoreGrant(
+        store_id=grant.store_id,
+        principal_id=grant.principal_id,
+        access=encode_enum(grant.access, GRANTED),
+        create_time=encode_time(grant.create_time),
     )

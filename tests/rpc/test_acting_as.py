@@ -1,0 +1,121 @@
+"""A service acts as an end user for one call: what that call sees and writes is the user's."""
+
+from urllib.parse import quote
+
+import grpc
+import grpc.aio
+import pytest
+
+from ricordo.v1 import (
+    identity_service_pb2,
+    identity_service_pb2_grpc,
+    memory_pb2,
+    memory_service_pb2,
+    memory_service_pb2_grpc,
+    project_service_pb2_grpc,
+    scope_pb2,
+    store_service_pb2_grpc,
+)
+from ricordo.v1 import store_service_pb2 as stores_pb
+from ricordo.v1.store_pb2 import Store
+from tests.fixtures.calls import OPERATOR, as_user, refusal
+from tests.fixtures.project_settings import update
+
+pb = memory_service_pb2
+DENIED = grpc.StatusCode.PERMISSION_DENIED
+INVALID = grpc.StatusCode.INVALID_ARGUMENT
+PRIVATE, PROJECT = scope_pb2.VISIBILITY_PRIVATE, scope_pb2.VISIBILITY_PROJECT
+
+
+@pytest.fixture
+def memories(channel: grpc.aio.Channel):
+    return memory_service_pb2_grpc.MemoryServiceStub(channel)
+
+
+@pytest.fixture
+def identity(channel: grpc.aio.Channel):
+    return identity_service_pb2_grpc.IdentityServiceStub(channel)
+
+
+def acting(user_id: str) -> dict[str, object]:
+    return {"metadata": [("ricordo-act-as", quote(user_id))]}
+
+
+def creation(
+    user_id: str, content: str = "tea", request_id: str = "", **fields: object
+) -> pb.CreateMemoryRequest:
+    memory = memory_pb2.Memory(
+        kind=memory_pb2.MEMORY_KIND_SEMANTIC,
+        content=content,
+        scope=scope_pb2.Scope(user_id=user_id),
+        **fields,
+    )
+    return pb.CreateMemoryRequest(memory=memory, request_id=request_id)
+
+
+async def list_contents(memories, **call: object) -> list[str]:
+    reply = await memories.ListMemories(pb.ListMemoriesRequest(), **call)
+    return sorted(memory.content for memory in reply.memories)
+
+
+async def test_the_call_sees_what_the_user_sees(memories):
+    await memories.CreateMemory(creation("ann", "ann's"))
+    await memories.CreateMemory(creation("bob", "bob's"))
+    await memories.CreateMemory(creation("bob", "everyone's", visibility=PROJECT))
+    assert await list_contents(memories, **acting("ann")) == ["ann's", "everyone's"]
+    assert await list_contents(memories) == ["ann's", "bob's", "everyone's"]
+
+
+@pytest.mark.parametrize("request_", [creation("bob"), creation(""), creation("ann", visibility=PROJECT)])
+async def test_the_call_writes_in_the_user_s_name_only(memories, request_):
+    code, reason, _ = await refusal(memories.CreateMemory(request_, **acting("ann")))
+    assert (code, reason) == (DENIED, "PERMISSION_DENIED")
+    assert await list_contents(memories) == []
+
+
+async def test_the_call_may_not_name_another_user(memories):
+    scope = scope_pb2.ScopeFilter(matching=scope_pb2.Scope(user_id="bob"))
+    code, _, field = await refusal(
+        memories.ListMemories(pb.ListMemoriesRequest(scope=scope), **acting("ann"))
+    )
+    assert (code, field) == (DENIED, "scope")
+
+
+async def test_the_call_administers_nothing(channel):
+    projects = project_service_pb2_grpc.ProjectServiceStub(channel)
+    stores = store_service_pb2_grpc.StoreServiceStub(channel)
+    for call in (
+        projects.UpdateProject(update(language="german"), **acting("ann")),
+        stores.CreateStore(stores_pb.CreateStoreRequest(store=Store(store_id="notes")), **acting("ann")),
+    ):
+        assert (await refusal(call))[0] is DENIED
+
+
+async def test_a_request_id_belongs_to_the_user_it_was_sent_for(memories):
+    first = await memories.CreateMemory(creation("ann", request_id="r1"), **acting("ann"))
+    second = await memories.CreateMemory(creation("bob", request_id="r1"), **acting("bob"))
+    again = await memories.CreateMemory(creation("ann", request_id="r1"), **acting("ann"))
+    assert again == first
+    assert second.memory.memory_id != first.memory.memory_id
+
+
+@pytest.mark.parametrize("user_id", ["ann", "änne/ß %41", "📎", "a,b"])
+async def test_the_user_is_the_one_that_was_named(identity, user_id):
+    who = await identity.WhoAmI(identity_service_pb2.WhoAmIRequest(), **acting(user_id))
+    assert list(who.user_ids) == [user_id]
+    assert (who.kind, list(who.roles)) == (identity_service_pb2.PRINCIPAL_KIND_USER, ["writer"])
+
+
+@pytest.mark.parametrize("token", ["user", OPERATOR])
+async def test_nobody_else_acts_as_a_user(identity, project_id, token):
+    credential = as_user(project_id, "bob") if token == "user" else token
+    metadata = [*credential, ("ricordo-act-as", "ann")]
+    call = identity.WhoAmI(identity_service_pb2.WhoAmIRequest(), metadata=metadata)
+    assert (await refusal(call))[:2] == (DENIED, "PERMISSION_DENIED")
+
+
+@pytest.mark.parametrize("encoded", ["%ff", "%20", "a" * 513, "a%00b"])
+async def test_what_names_no_user_is_refused(identity, encoded):
+    call = identity.WhoAmI(identity_service_pb2.WhoAmIRequest(), metadata=[("ricordo-act-as", encoded)])
+    code, _, field = await refusal(call)
+    assert (code, field) == (INVALID, "ricordo-act-as")
