@@ -38,7 +38,8 @@ GROUPS = {
     "extraction": "generate",
     "memories": "batch_create create delete get get_by_key list list_domains purge put revisions rollback search "
     "update",
-    "sessions": "batch_record_turns create delete get get_turn list list_turns record_turn search_turns",
+    "sessions": "batch_record_turns create delete get get_extraction_status get_turn list list_snapshots list_turns "
+    "promote record_turn search_turns",
     "stores": "create delete get grant list list_grants revoke update",
     "context": "build",
     "project": "drop_embedding_model get list_audit_records list_embedding_models register_embedding_model "
@@ -93,6 +94,7 @@ FACADE = {
     "license trigger_conditions tags visibility metadata agent_id user_id timeout",
     "update_semantic": "memory_id * text source visibility metadata agent_id user_id timeout",
     "update_taxonomic": "memory_id * definition related_terms visibility metadata agent_id user_id timeout",
+    "wait_for_extraction": "session_id * user_id timeout",
     "why": "memory_id * user_id timeout",
 }
 LIGHT = {"annotated_types", "google", "grpc", "grpc_status", "pydantic", "pydantic_core", "ricordo"}

@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from asyncio import Lock
+from asyncio import Lock, sleep
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
@@ -17,6 +17,7 @@ __all__ = [
     "insecure_channel",
     "resolved",
     "secure_channel",
+    "sleep",
 ]
 
 Metadata = tuple[tuple[str, str | bytes], ...]

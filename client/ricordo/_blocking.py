@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from threading import Lock
+from time import sleep
 from typing import Protocol, TypeVar
 
 from grpc import Channel, insecure_channel, secure_channel
@@ -15,6 +16,7 @@ __all__ = [
     "insecure_channel",
     "resolved",
     "secure_channel",
+    "sleep",
 ]
 
 Metadata = tuple[tuple[str, str | bytes], ...]

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +25,8 @@ from ricordo_server.db.connection import project_transaction
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.failure import classify, pause_before_retry
-from ricordo_server.domain.principal import HOUSEKEEPER, worker_of
-from ricordo_server.jobs.kind import LONGEST_SECONDS, JobKind
+from ricordo_server.domain.principal import HOUSEKEEPER, Principal, worker_of
+from ricordo_server.jobs.kind import LONGEST_SECONDS, Failure, JobKind
 from ricordo_server.jobs.registry import KINDS
 from ricordo_server.server import UnsafeToServe, open_services, stop_signals
 
@@ -69,7 +69,17 @@ class Runner:
                 log.info("the store of a job is gone", extra={"task": self.kind.name})
                 return
             await self._record(context.job, error)
+            await self._tell(context.job, principal, arguments, error)
             raise
+
+    async def _tell(
+        self, job: Job, principal: Principal, arguments: Mapping[str, Any], error: Exception
+    ) -> None:
+        if self.kind.on_failure is None:
+            return
+        is_final = pause_before_retry(error, job.attempts + 1, chance=0) is None
+        call = Call(principal, time.monotonic() + OPERATOR_SECONDS)
+        await self.kind.on_failure(self.services, call, arguments, Failure(classify(error), is_final))
 
     async def _record(self, job: Job, error: Exception) -> None:
         failure_class, name = classify(error), type(error).__name__

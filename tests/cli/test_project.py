@@ -166,3 +166,12 @@ def test_an_operator_sets_and_shows_limits(stack: Stack, client: Client) -> None
     assert shown["usage"]["stored_memories"] == 1
     misused = run("limits", project_id, "--stored-bytes", "many", **environment)
     assert (misused.exit_code, "--stored-bytes 'many' is no number" in misused.stderr) == (2, True)
+
+
+def test_extraction_is_set(ricordo: Invoke, client: Client) -> None:
+    ok(ricordo, "set-extraction", "--turn-count", "5", "--idle-seconds", "60", "--kind", "semantic")
+    ok(ricordo, "set-extraction", "--disabled")
+    policy = client.project.get().settings.extraction
+    assert (policy.enabled, policy.turn_count, policy.kinds) == (False, 5, ("semantic",))
+    assert refused(ricordo, "set-extraction", "--turn-count", "101")[0] == 1
+    assert refused(ricordo, "set-extraction")[0] == 2

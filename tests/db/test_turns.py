@@ -19,7 +19,8 @@ async def record(connection, turn_id: str = "t1", **fields: str) -> list[turns_d
     draft = TurnDraft("user", "hello", **fields)
     async with connection.pipeline():
         await sessions_db.lock_session(connection, SCOPE)
-        return await turns_db.record_turns(connection, SCOPE, [(turn_id, draft)])
+        numbered, _ = await turns_db.record_turns(connection, SCOPE, [(turn_id, draft)], None)
+    return numbered
 
 
 async def test_a_lock_that_takes_too_long_is_a_deadline_not_a_broken_database(

@@ -37,6 +37,8 @@ UNSET = ("22P02", "42704")
 
 # A change that no rule but a policy could refuse.
 HARMLESS = {
+    "snapshot": "summary = 'x'",
+    "extraction": "attempts = 9",
     "project": "revision = 99",
     "store": "description = 'x'",
     "store_grant": "access = 'READ'",
@@ -74,11 +76,15 @@ FRESH: Mapping[str, Mapping[str, Any]] = {
     "memory_attribute": {"key": "fresh"},
     "memory_embedding": {"chunk_no": 99},
     "memory_revision": {"revision": 99},
+    "snapshot": {"snapshot_id": "fresh", "from_seq": 99, "to_seq": 99},
+    "extraction": {"kind": "PROCEDURAL"},
     "memory_source": {"turn_id": "fresh"},
     "consolidation": {"scope_key": "fresh"},
 }
 # The column by which a row hangs on one that may be another user's, and such rows of Bob.
 PARENT = {
+    "snapshot": ("scope_key", ["bob"]),
+    "extraction": ("snapshot_id", ["bob"]),
     "turn": ("scope_key", ["bob"]),
     "turn_embedding": ("turn_id", ["bob"]),
     "memory_attribute": ("memory_id", ["bob", "bob-shared"]),

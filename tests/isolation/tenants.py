@@ -359,6 +359,34 @@ def _consolidations() -> Iterator[Item]:
         yield Item("consolidation", values, _users(owner), _users(owner))
 
 
+def _snapshots() -> Iterator[Item]:
+    """One in each session, and crossed ones."""
+    rows = [("ann", "ann", "ann"), ("bob", "bob", "bob"), ("nobody", "nobody", None)]
+    crossed = [("ann-with-bob", "bob", "ann"), ("bob-with-ann", "ann", "bob")]
+    for number, (snapshot_id, session, owner) in enumerate(rows + crossed, 1):
+        values = {
+            "snapshot_id": snapshot_id,
+            "scope_key": session,
+            "user_id": owner,
+            "session_id": session,
+            "from_seq": number,
+            "to_seq": number,
+            "context_from_seq": number,
+            "cause": "IDLE",
+        }
+        yield Item("snapshot", values, _users(owner), _users(owner, None if session == "nobody" else session))
+
+
+def _extractions() -> Iterator[Item]:
+    """One of each own snapshot, and crossed ones."""
+    rows = [("ann", "SEMANTIC", "ann"), ("bob", "SEMANTIC", "bob"), ("nobody", "SEMANTIC", None)]
+    crossed = [("bob", "EPISODIC", "ann"), ("ann", "EPISODIC", "bob")]
+    for snapshot_id, kind, owner in rows + crossed:
+        values = {"snapshot_id": snapshot_id, "kind": kind, "user_id": owner}
+        owners = _users(owner, None if snapshot_id == "nobody" else snapshot_id)
+        yield Item("extraction", values, _users(owner), owners)
+
+
 STORE_ITEMS = {
     "session": _sessions,
     "turn": _turns,
@@ -369,6 +397,8 @@ STORE_ITEMS = {
     "memory_revision": _revisions,
     "memory_source": _sources,
     "consolidation": _consolidations,
+    "snapshot": _snapshots,
+    "extraction": _extractions,
 }
 
 

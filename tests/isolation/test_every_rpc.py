@@ -258,6 +258,14 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         for scope in scopes(names)[:2]
     ],
     "ExtractionService.GenerateMemories": generate_memories,
+    "ExtractionService.PromoteSession": lambda names: [
+        e.PromoteSessionRequest(scope=names.scope, request_id=request_id)
+        for request_id in ("", names.request_id)
+    ],
+    "ExtractionService.ListSnapshots": lambda names: [
+        e.ListSnapshotsRequest(scope=scope) for scope in scopes(names)
+    ],
+    "ExtractionService.GetExtractionStatus": lambda names: [e.GetExtractionStatusRequest(scope=names.scope)],
     "StoreService.CreateStore": lambda names: [
         st.CreateStoreRequest(store=store_pb2.Store(store_id=names.store_id), request_id=names.request_id)
     ],

@@ -23,6 +23,7 @@ from ricordo.v1 import (
     scope_pb2,
     search_pb2,
     service_account_pb2,
+    snapshot_pb2,
     store_pb2,
     turn_pb2,
 )
@@ -45,6 +46,7 @@ MESSAGE_FILES = (
     search_pb2,
     service_account_pb2,
     store_pb2,
+    snapshot_pb2,
 )
 WIRE_ENUMS = {
     name: enum for file in MESSAGE_FILES for name, enum in file.DESCRIPTOR.enum_types_by_name.items()

@@ -26,7 +26,7 @@ unchecked unsafe use ushort using var virtual void volatile where
 OTHER_KEYWORDS = frozenset(KEYWORDS.split())
 MUTATING = (
     *("Create", "BatchCreate", "Update", "Put", "Delete", "Record", "BatchRecord"),
-    *("Rotate", "Disable", "Enable", "Generate", "Rollback", "Grant", "Revoke", "Purge"),
+    *("Rotate", "Disable", "Enable", "Generate", "Promote", "Rollback", "Grant", "Revoke", "Purge"),
     *("Register", "Switch", "Drop"),
 )
 

@@ -2,6 +2,7 @@
 
 from ricordo._async.facade.custom import AsyncCustomMemory
 from ricordo._async.facade.episodic import AsyncEpisodicMemory
+from ricordo._async.facade.learning import AsyncLearning
 from ricordo._async.facade.procedural import AsyncProceduralMemory
 from ricordo._async.facade.retrieval import AsyncRetrieval
 from ricordo._async.facade.semantic import AsyncSemanticMemory
@@ -17,6 +18,7 @@ class AsyncMemory(
     AsyncProceduralMemory,
     AsyncCustomMemory,
     AsyncRetrieval,
+    AsyncLearning,
 ):
     """The memory of a project.
 
@@ -33,7 +35,7 @@ class AsyncMemory(
 
     Each kind has an `update_...` and a `delete_...` too (your own types: `update` and `delete`).
     `search`, `build_context` and `build_context_from_sources` read several kinds at once; `why` tells where a memory
-    comes from.
+    comes from. Turns become memories in the background; `wait_for_extraction` waits for that.
 
     Who a call is for is taken, field by field, from the call, else from `bind`, else from `ambient_context`. None and
     blank values are unset. Reads combine what is given: a user reads all that is that user's; a visibility reads all

@@ -125,6 +125,26 @@ class AsyncSessionCalls(Protocol):
     ) -> tuple[models.RecordedTurn, ...]:
         """Records 1 to 500 turns of one session."""
 
+    def list(
+        self,
+        *,
+        scope: models.ScopeFilter | None,
+        page_size: int | None,
+        store: str | None,
+        timeout: float | None,
+    ) -> AsyncPages[models.Session]:
+        """Lists sessions."""
+
+    async def promote(
+        self, scope: models.Scope, *, store: str | None, timeout: float | None
+    ) -> tuple[str, ...]:
+        """Has a session extracted now."""
+
+    async def get_extraction_status(
+        self, scope: models.Scope, *, store: str | None, timeout: float | None
+    ) -> models.ExtractionStatus:
+        """Says how far a session is."""
+
     async def get_turn(self, turn_id: str, *, store: str | None, timeout: float | None) -> models.Turn:
         """Reads a turn."""
 

@@ -8,6 +8,13 @@ from ricordo._async.pager import AsyncPager
 from ricordo._convert import session_requests as requests
 from ricordo._convert.paging import at_page
 from ricordo._convert.searches import decode_turn_hits, encode_options
+from ricordo._convert.snapshots import (
+    decode_snapshot,
+    decode_status,
+    get_extraction_status_request,
+    list_snapshots_request,
+    promote_session_request,
+)
 from ricordo._convert.turns import decode_deleted, decode_recorded, decode_session, decode_turn
 from ricordo.filters import FilterInput
 from ricordo.models import MetadataValue, SearchMode, View
@@ -250,3 +257,75 @@ class AsyncSessions:
         )
         reply = await self._connection.call(lambda stubs: stubs.sessions.SearchTurns, request, timeout)
         return decode_turn_hits(reply)
+
+    async def promote(
+        self,
+        scope: models.Scope,
+        *,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> tuple[str, ...]:
+        """Has the turns that are in no snapshot extracted now, in the background; also where extraction is off.
+
+        Args:
+            scope: The session: a user or labels, and a `session_id`.
+            store: The store.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+
+        Returns:
+            The ids of the new snapshots, oldest first; none when every turn is in one.
+
+        Raises:
+            NotFoundError: There is no such session.
+        """
+        request = promote_session_request(scope, store=store, request_id=request_id)
+        reply = await self._connection.call(lambda stubs: stubs.extraction.PromoteSession, request, timeout)
+        return tuple(reply.snapshot_ids)
+
+    def list_snapshots(
+        self,
+        *,
+        scope: models.ScopeFilter | None = None,
+        page_size: int | None = None,
+        page_token: str = "",
+        store: str | None = None,
+        timeout: float | None = None,
+    ) -> AsyncPager[models.Snapshot]:
+        """Lists snapshots, oldest first; nothing is fetched until iterated.
+
+        Args:
+            scope: Only of these sessions.
+            page_size: Rows fetched at a time, 1 to 1,000; None: 50.
+            page_token: Where to continue.
+            store: The store.
+            timeout: Seconds for each page.
+        """
+        request = list_snapshots_request(scope=scope, page_size=page_size, store=store)
+
+        async def fetch(token: str) -> models.Page[models.Snapshot]:
+            asked = at_page(request, token)
+            reply = await self._connection.call(lambda stubs: stubs.extraction.ListSnapshots, asked, timeout)
+            return models.Page(tuple(map(decode_snapshot, reply.snapshots)), reply.next_page_token)
+
+        return AsyncPager(fetch, page_token)
+
+    async def get_extraction_status(
+        self, scope: models.Scope, *, store: str | None = None, timeout: float | None = None
+    ) -> models.ExtractionStatus:
+        """Says through which turn each kind is extracted, what is pending and what failed.
+
+        Args:
+            scope: The session: a user or labels, and a `session_id`.
+            store: The store.
+            timeout: Seconds.
+
+        Raises:
+            NotFoundError: There is no such session.
+        """
+        request = get_extraction_status_request(scope, store=store)
+        reply = await self._connection.call(
+            lambda stubs: stubs.extraction.GetExtractionStatus, request, timeout
+        )
+        return decode_status(reply)

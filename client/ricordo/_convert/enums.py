@@ -22,6 +22,7 @@ from ricordo.v1 import (
     scope_pb2,
     search_pb2,
     service_account_pb2,
+    snapshot_pb2,
     store_pb2,
 )
 
@@ -117,3 +118,5 @@ GRANTED_ACCESS = EnumCodec(models.GrantedAccess, store_pb2.GrantedAccess, "GRANT
 METADATA_TYPE = EnumCodec(models.MetadataType, project_pb2.MetadataType, "METADATA_TYPE")
 PROJECT_ROLE = EnumCodec(models.ProjectRole, service_account_pb2.ProjectRole, "PROJECT_ROLE")
 FAILURE_CLASS = EnumCodec(models.FailureClass, failure_pb2.FailureClass, "FAILURE_CLASS")
+PROMOTION_CAUSE = EnumCodec(models.PromotionCause, snapshot_pb2.PromotionCause, "PROMOTION_CAUSE")
+EXTRACTION_STATE = EnumCodec(models.ExtractionState, snapshot_pb2.ExtractionState, "EXTRACTION_STATE")

@@ -3,6 +3,7 @@
 
 from ricordo._sync.facade.custom import CustomMemory
 from ricordo._sync.facade.episodic import EpisodicMemory
+from ricordo._sync.facade.learning import Learning
 from ricordo._sync.facade.procedural import ProceduralMemory
 from ricordo._sync.facade.retrieval import Retrieval
 from ricordo._sync.facade.semantic import SemanticMemory
@@ -18,6 +19,7 @@ class Memory(
     ProceduralMemory,
     CustomMemory,
     Retrieval,
+    Learning,
 ):
     """The memory of a project.
 
@@ -34,7 +36,7 @@ class Memory(
 
     Each kind has an `update_...` and a `delete_...` too (your own types: `update` and `delete`).
     `search`, `build_context` and `build_context_from_sources` read several kinds at once; `why` tells where a memory
-    comes from.
+    comes from. Turns become memories in the background; `wait_for_extraction` waits for that.
 
     Who a call is for is taken, field by field, from the call, else from `bind`, else from `ambient_context`. None and
     blank values are unset. Reads combine what is given: a user reads all that is that user's; a visibility reads all

@@ -122,6 +122,24 @@ class SessionCalls(Protocol):
     ) -> tuple[models.RecordedTurn, ...]:
         """Records 1 to 500 turns of one session."""
 
+    def list(
+        self,
+        *,
+        scope: models.ScopeFilter | None,
+        page_size: int | None,
+        store: str | None,
+        timeout: float | None,
+    ) -> Pages[models.Session]:
+        """Lists sessions."""
+
+    def promote(self, scope: models.Scope, *, store: str | None, timeout: float | None) -> tuple[str, ...]:
+        """Has a session extracted now."""
+
+    def get_extraction_status(
+        self, scope: models.Scope, *, store: str | None, timeout: float | None
+    ) -> models.ExtractionStatus:
+        """Says how far a session is."""
+
     def get_turn(self, turn_id: str, *, store: str | None, timeout: float | None) -> models.Turn:
         """Reads a turn."""
 

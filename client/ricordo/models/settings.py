@@ -1,8 +1,10 @@
 """How a project works, and what it declares of metadata."""
 
+from datetime import timedelta
+
 from pydantic import Field
 
-from ricordo.models.base import ContextFormat, Model, Word
+from ricordo.models.base import ContextFormat, MemoryKind, Model, Word
 
 
 class MetadataPolicy(Word):
@@ -53,6 +55,21 @@ class ContextDefaults(Model):
     template: str | None = None
 
 
+class ExtractionPolicy(Model):
+    """How recorded turns become memories, in the background. None: not this trigger.
+
+    `topic_shift` is the cosine of a turn with the mean of those before it below which it begins something new.
+    `overlap` turns are given along to be understood. No `kinds`: semantic, episodic, procedural and taxonomic.
+    """
+
+    enabled: bool = True
+    turn_count: int | None = 20
+    idle: timedelta | None = timedelta(minutes=3)
+    topic_shift: float | None = 0.35
+    overlap: int = 2
+    kinds: tuple[MemoryKind, ...] = ()
+
+
 class ProjectSettings(Model):
     """How a project works.
 
@@ -67,6 +84,7 @@ class ProjectSettings(Model):
     custom_types: tuple[CustomType, ...] = ()
     context: ContextDefaults = Field(default_factory=ContextDefaults)
     end_users_may_publish: bool = False
+    extraction: ExtractionPolicy = Field(default_factory=ExtractionPolicy)
 
 
 class ProjectChanges(ProjectSettings):

@@ -9,9 +9,11 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from ricordo.v1 import failure_pb2 as _failure_pb2
 from ricordo.v1 import memory_pb2 as _memory_pb2
 from ricordo.v1 import metadata_pb2 as _metadata_pb2
 from ricordo.v1 import scope_pb2 as _scope_pb2
+from ricordo.v1 import snapshot_pb2 as _snapshot_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -401,3 +403,213 @@ class GenerationReport(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GenerationReport: _TypeAlias = GenerationReport  # noqa: Y015
+
+@_typing.final
+class PromoteSessionRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    @_builtins.property
+    def scope(self) -> _scope_pb2.Scope:
+        """The exact scope, with session_id."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        scope: _scope_pb2.Scope | None = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PromoteSessionRequest: _TypeAlias = PromoteSessionRequest  # noqa: Y015
+
+@_typing.final
+class PromoteSessionResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SNAPSHOT_IDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def snapshot_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The new snapshots, oldest first; none when every turn is in one."""
+
+    def __init__(
+        self,
+        *,
+        snapshot_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["snapshot_ids", b"snapshot_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PromoteSessionResponse: _TypeAlias = PromoteSessionResponse  # noqa: Y015
+
+@_typing.final
+class ListSnapshotsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    page_size: _builtins.int
+    """Rows a page: 1 to 1,000, default 50. A page ends early at 3 MiB."""
+    page_token: _builtins.str
+    """From the previous page; only for the same query (INVALID_ARGUMENT / INVALID_PAGE_TOKEN)."""
+    @_builtins.property
+    def scope(self) -> _scope_pb2.ScopeFilter:
+        """Only of these sessions. Defaults to all."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        scope: _scope_pb2.ScopeFilter | None = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListSnapshotsRequest: _TypeAlias = ListSnapshotsRequest  # noqa: Y015
+
+@_typing.final
+class ListSnapshotsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SNAPSHOTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty on the last."""
+    @_builtins.property
+    def snapshots(self) -> _containers.RepeatedCompositeFieldContainer[_snapshot_pb2.Snapshot]:
+        """The snapshots."""
+
+    def __init__(
+        self,
+        *,
+        snapshots: _abc.Iterable[_snapshot_pb2.Snapshot] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "snapshots", b"snapshots"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSnapshotsResponse: _TypeAlias = ListSnapshotsResponse  # noqa: Y015
+
+@_typing.final
+class GetExtractionStatusRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    @_builtins.property
+    def scope(self) -> _scope_pb2.Scope:
+        """The exact scope, with session_id."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        scope: _scope_pb2.Scope | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetExtractionStatusRequest: _TypeAlias = GetExtractionStatusRequest  # noqa: Y015
+
+@_typing.final
+class GetExtractionStatusResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LAST_TURN_SEQ_FIELD_NUMBER: _builtins.int
+    PROMOTED_TURN_SEQ_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    last_turn_seq: _builtins.int
+    """The number of the session's last turn; 0 before the first."""
+    promoted_turn_seq: _builtins.int
+    """Up to here every turn is in a snapshot."""
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedCompositeFieldContainer[Global___KindProgress]:
+        """How far each kind is: those enabled now, and those that were."""
+
+    def __init__(
+        self,
+        *,
+        last_turn_seq: _builtins.int = ...,
+        promoted_turn_seq: _builtins.int = ...,
+        kinds: _abc.Iterable[Global___KindProgress] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kinds", b"kinds", "last_turn_seq", b"last_turn_seq", "promoted_turn_seq", b"promoted_turn_seq"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetExtractionStatusResponse: _TypeAlias = GetExtractionStatusResponse  # noqa: Y015
+
+@_typing.final
+class KindProgress(_message.Message):
+    """How far one kind is in one session."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    EXTRACTED_TURN_SEQ_FIELD_NUMBER: _builtins.int
+    PENDING_SNAPSHOTS_FIELD_NUMBER: _builtins.int
+    FAILED_SNAPSHOTS_FIELD_NUMBER: _builtins.int
+    LAST_FAILURE_CLASS_FIELD_NUMBER: _builtins.int
+    kind: _memory_pb2.MemoryKind.ValueType
+    """The kind."""
+    extracted_turn_seq: _builtins.int
+    """The watermark: up to here every turn is extracted."""
+    pending_snapshots: _builtins.int
+    """Snapshots that wait or run."""
+    failed_snapshots: _builtins.int
+    """Snapshots that were given up."""
+    last_failure_class: _failure_pb2.FailureClass.ValueType
+    """Why the newest failed attempt failed, of the snapshots that are not done."""
+    def __init__(
+        self,
+        *,
+        kind: _memory_pb2.MemoryKind.ValueType = ...,
+        extracted_turn_seq: _builtins.int = ...,
+        pending_snapshots: _builtins.int = ...,
+        failed_snapshots: _builtins.int = ...,
+        last_failure_class: _failure_pb2.FailureClass.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["extracted_turn_seq", b"extracted_turn_seq", "failed_snapshots", b"failed_snapshots", "kind", b"kind", "last_failure_class", b"last_failure_class", "pending_snapshots", b"pending_snapshots"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___KindProgress: _TypeAlias = KindProgress  # noqa: Y015

@@ -40,6 +40,21 @@ class ExtractionServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_extraction__service__pb2.GenerateMemoriesRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.GenerateMemoriesResponse.FromString,
                 _registered_method=True)
+        self.PromoteSession = channel.unary_unary(
+                '/ricordo.v1.ExtractionService/PromoteSession',
+                request_serializer=ricordo_dot_v1_dot_extraction__service__pb2.PromoteSessionRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.PromoteSessionResponse.FromString,
+                _registered_method=True)
+        self.ListSnapshots = channel.unary_unary(
+                '/ricordo.v1.ExtractionService/ListSnapshots',
+                request_serializer=ricordo_dot_v1_dot_extraction__service__pb2.ListSnapshotsRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.ListSnapshotsResponse.FromString,
+                _registered_method=True)
+        self.GetExtractionStatus = channel.unary_unary(
+                '/ricordo.v1.ExtractionService/GetExtractionStatus',
+                request_serializer=ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusResponse.FromString,
+                _registered_method=True)
 
 
 class ExtractionServiceServicer(object):
@@ -55,6 +70,28 @@ class ExtractionServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PromoteSession(self, request, context):
+        """Makes snapshots of the turns of a session that are in none, now, and has them extracted in the background; also
+        when extraction is off for the project. NOT_FOUND / SESSION_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSnapshots(self, request, context):
+        """Lists snapshots, oldest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetExtractionStatus(self, request, context):
+        """Says through which turn each kind is extracted, what is pending and what failed. NOT_FOUND / SESSION_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ExtractionServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -62,6 +99,21 @@ def add_ExtractionServiceServicer_to_server(servicer, server):
                     servicer.GenerateMemories,
                     request_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.GenerateMemoriesRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_extraction__service__pb2.GenerateMemoriesResponse.SerializeToString,
+            ),
+            'PromoteSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.PromoteSession,
+                    request_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.PromoteSessionRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_extraction__service__pb2.PromoteSessionResponse.SerializeToString,
+            ),
+            'ListSnapshots': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSnapshots,
+                    request_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.ListSnapshotsRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_extraction__service__pb2.ListSnapshotsResponse.SerializeToString,
+            ),
+            'GetExtractionStatus': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetExtractionStatus,
+                    request_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -92,6 +144,87 @@ class ExtractionService(object):
             '/ricordo.v1.ExtractionService/GenerateMemories',
             ricordo_dot_v1_dot_extraction__service__pb2.GenerateMemoriesRequest.SerializeToString,
             ricordo_dot_v1_dot_extraction__service__pb2.GenerateMemoriesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PromoteSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ExtractionService/PromoteSession',
+            ricordo_dot_v1_dot_extraction__service__pb2.PromoteSessionRequest.SerializeToString,
+            ricordo_dot_v1_dot_extraction__service__pb2.PromoteSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSnapshots(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ExtractionService/ListSnapshots',
+            ricordo_dot_v1_dot_extraction__service__pb2.ListSnapshotsRequest.SerializeToString,
+            ricordo_dot_v1_dot_extraction__service__pb2.ListSnapshotsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetExtractionStatus(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ExtractionService/GetExtractionStatus',
+            ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusRequest.SerializeToString,
+            ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -38,6 +38,14 @@ class ExtractionServiceStub:
     UNAVAILABLE / EXTRACTOR_UNAVAILABLE when it cannot be reached, FAILED_PRECONDITION / EXTRACTION_FAILED when it has
     no use for these turns. What is made is PRIVATE, and of no session.
     """
+    PromoteSession: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.PromoteSessionRequest, _extraction_service_pb2.PromoteSessionResponse]
+    """Makes snapshots of the turns of a session that are in none, now, and has them extracted in the background; also
+    when extraction is off for the project. NOT_FOUND / SESSION_NOT_FOUND.
+    """
+    ListSnapshots: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.ListSnapshotsRequest, _extraction_service_pb2.ListSnapshotsResponse]
+    """Lists snapshots, oldest first."""
+    GetExtractionStatus: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.GetExtractionStatusRequest, _extraction_service_pb2.GetExtractionStatusResponse]
+    """Says through which turn each kind is extracted, what is pending and what failed. NOT_FOUND / SESSION_NOT_FOUND."""
 
 @_typing.type_check_only
 class ExtractionServiceAsyncStub(ExtractionServiceStub):
@@ -49,6 +57,14 @@ class ExtractionServiceAsyncStub(ExtractionServiceStub):
     UNAVAILABLE / EXTRACTOR_UNAVAILABLE when it cannot be reached, FAILED_PRECONDITION / EXTRACTION_FAILED when it has
     no use for these turns. What is made is PRIVATE, and of no session.
     """
+    PromoteSession: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.PromoteSessionRequest, _extraction_service_pb2.PromoteSessionResponse]  # type: ignore[assignment]
+    """Makes snapshots of the turns of a session that are in none, now, and has them extracted in the background; also
+    when extraction is off for the project. NOT_FOUND / SESSION_NOT_FOUND.
+    """
+    ListSnapshots: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.ListSnapshotsRequest, _extraction_service_pb2.ListSnapshotsResponse]  # type: ignore[assignment]
+    """Lists snapshots, oldest first."""
+    GetExtractionStatus: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.GetExtractionStatusRequest, _extraction_service_pb2.GetExtractionStatusResponse]  # type: ignore[assignment]
+    """Says through which turn each kind is extracted, what is pending and what failed. NOT_FOUND / SESSION_NOT_FOUND."""
 
 class ExtractionServiceServicer(metaclass=_abc_1.ABCMeta):
     """From what was said to memories."""
@@ -63,5 +79,31 @@ class ExtractionServiceServicer(metaclass=_abc_1.ABCMeta):
         UNAVAILABLE / EXTRACTOR_UNAVAILABLE when it cannot be reached, FAILED_PRECONDITION / EXTRACTION_FAILED when it has
         no use for these turns. What is made is PRIVATE, and of no session.
         """
+
+    @_abc_1.abstractmethod
+    def PromoteSession(
+        self,
+        request: _extraction_service_pb2.PromoteSessionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extraction_service_pb2.PromoteSessionResponse, _abc.Awaitable[_extraction_service_pb2.PromoteSessionResponse]]:
+        """Makes snapshots of the turns of a session that are in none, now, and has them extracted in the background; also
+        when extraction is off for the project. NOT_FOUND / SESSION_NOT_FOUND.
+        """
+
+    @_abc_1.abstractmethod
+    def ListSnapshots(
+        self,
+        request: _extraction_service_pb2.ListSnapshotsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extraction_service_pb2.ListSnapshotsResponse, _abc.Awaitable[_extraction_service_pb2.ListSnapshotsResponse]]:
+        """Lists snapshots, oldest first."""
+
+    @_abc_1.abstractmethod
+    def GetExtractionStatus(
+        self,
+        request: _extraction_service_pb2.GetExtractionStatusRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extraction_service_pb2.GetExtractionStatusResponse, _abc.Awaitable[_extraction_service_pb2.GetExtractionStatusResponse]]:
+        """Says through which turn each kind is extracted, what is pending and what failed. NOT_FOUND / SESSION_NOT_FOUND."""
 
 def add_ExtractionServiceServicer_to_server(servicer: ExtractionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -5,11 +5,13 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from ricordo.v1 import context_pb2 as _context_pb2
+from ricordo.v1 import memory_pb2 as _memory_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -145,6 +147,7 @@ class ProjectSettings(_message.Message):
     CUSTOM_TYPES_FIELD_NUMBER: _builtins.int
     CONTEXT_FIELD_NUMBER: _builtins.int
     END_USERS_MAY_PUBLISH_FIELD_NUMBER: _builtins.int
+    EXTRACTION_FIELD_NUMBER: _builtins.int
     language: _builtins.str
     """The language of text search in stores that have none of their own. Defaults to "english"."""
     metadata_policy: Global___MetadataPolicy.ValueType
@@ -169,6 +172,10 @@ class ProjectSettings(_message.Message):
     def context(self) -> Global___ContextDefaults:
         """What BuildContext takes where a call does not say."""
 
+    @_builtins.property
+    def extraction(self) -> Global___ExtractionPolicy:
+        """How turns become memories. Absent: all defaults."""
+
     def __init__(
         self,
         *,
@@ -178,16 +185,82 @@ class ProjectSettings(_message.Message):
         custom_types: _abc.Iterable[Global___CustomType] | None = ...,
         context: Global___ContextDefaults | None = ...,
         end_users_may_publish: _builtins.bool = ...,
+        extraction: Global___ExtractionPolicy | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "language", b"language"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "extraction", b"extraction", "language", b"language"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "custom_types", b"custom_types", "end_users_may_publish", b"end_users_may_publish", "language", b"language", "metadata_keys", b"metadata_keys", "metadata_policy", b"metadata_policy"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "custom_types", b"custom_types", "end_users_may_publish", b"end_users_may_publish", "extraction", b"extraction", "language", b"language", "metadata_keys", b"metadata_keys", "metadata_policy", b"metadata_policy"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__language: _TypeAlias = _typing.Literal["language"]  # noqa: Y015
     _WhichOneofArgType__language: _TypeAlias = _typing.Literal["_language", b"_language"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__language) -> _WhichOneofReturnType__language | None: ...
 
 Global___ProjectSettings: _TypeAlias = ProjectSettings  # noqa: Y015
+
+@_typing.final
+class ExtractionPolicy(_message.Message):
+    """How recorded turns become memories, in the background. The turns of a session that are in no snapshot yet go into
+    one as soon as one of the triggers says so, at the latest 24 hours after the last of them.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENABLED_FIELD_NUMBER: _builtins.int
+    TURN_COUNT_FIELD_NUMBER: _builtins.int
+    IDLE_FIELD_NUMBER: _builtins.int
+    TOPIC_SHIFT_FIELD_NUMBER: _builtins.int
+    OVERLAP_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    enabled: _builtins.bool
+    """Whether it happens at all. Defaults to true."""
+    turn_count: _builtins.int
+    """Trigger: so many turns, 1 to 100; 0: not this one. Defaults to 20."""
+    topic_shift: _builtins.float
+    """Trigger: a turn whose cosine with the mean of at least 4 turns before it is below, up to 1; 0: not this one. That
+    turn begins the next snapshot. Defaults to 0.35.
+    """
+    overlap: _builtins.int
+    """Turns before a snapshot that are given along to be understood, 0 to 20. Defaults to 2."""
+    @_builtins.property
+    def idle(self) -> _duration_pb2.Duration:
+        """Trigger: so long without a turn, up to 24 hours; zero: not this one. Defaults to 3 minutes."""
+
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_memory_pb2.MemoryKind.ValueType]:
+        """The kinds to extract: SEMANTIC, EPISODIC, PROCEDURAL, TAXONOMIC. None: all of these."""
+
+    def __init__(
+        self,
+        *,
+        enabled: _builtins.bool | None = ...,
+        turn_count: _builtins.int | None = ...,
+        idle: _duration_pb2.Duration | None = ...,
+        topic_shift: _builtins.float | None = ...,
+        overlap: _builtins.int | None = ...,
+        kinds: _abc.Iterable[_memory_pb2.MemoryKind.ValueType] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "idle", b"idle", "overlap", b"overlap", "topic_shift", b"topic_shift", "turn_count", b"turn_count"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "idle", b"idle", "kinds", b"kinds", "overlap", b"overlap", "topic_shift", b"topic_shift", "turn_count", b"turn_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__enabled: _TypeAlias = _typing.Literal["enabled"]  # noqa: Y015
+    _WhichOneofArgType__enabled: _TypeAlias = _typing.Literal["_enabled", b"_enabled"]  # noqa: Y015
+    _WhichOneofReturnType__overlap: _TypeAlias = _typing.Literal["overlap"]  # noqa: Y015
+    _WhichOneofArgType__overlap: _TypeAlias = _typing.Literal["_overlap", b"_overlap"]  # noqa: Y015
+    _WhichOneofReturnType__topic_shift: _TypeAlias = _typing.Literal["topic_shift"]  # noqa: Y015
+    _WhichOneofArgType__topic_shift: _TypeAlias = _typing.Literal["_topic_shift", b"_topic_shift"]  # noqa: Y015
+    _WhichOneofReturnType__turn_count: _TypeAlias = _typing.Literal["turn_count"]  # noqa: Y015
+    _WhichOneofArgType__turn_count: _TypeAlias = _typing.Literal["_turn_count", b"_turn_count"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__enabled) -> _WhichOneofReturnType__enabled | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__overlap) -> _WhichOneofReturnType__overlap | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__topic_shift) -> _WhichOneofReturnType__topic_shift | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__turn_count) -> _WhichOneofReturnType__turn_count | None: ...
+
+Global___ExtractionPolicy: _TypeAlias = ExtractionPolicy  # noqa: Y015
 
 @_typing.final
 class ProjectLimits(_message.Message):

@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
+from ricordo_server.app.promotion import promote_overdue
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_project, in_store
 from ricordo_server.app.usage import keep_revisions
@@ -32,7 +33,10 @@ log = logging.getLogger("ricordo.housekeeping")
 
 
 async def sweep(services: Services, call: Call) -> None:
-    """Deletes expired memories; removes those deleted long ago, request ids past their time, old failed jobs."""
+    """Deletes expired memories; removes those deleted long ago, request ids past their time, old failed jobs.
+
+    Sessions whose turns nobody promoted in time are promoted.
+    """
     pool = operator_pool(services)
     swept: UUID | None = None
     async for project_id, store_id in each_store(pool, call):
@@ -70,6 +74,7 @@ async def _sweep_store(services: Services, call: Call, store_id: str) -> None:
     try:
         await _repeat(partial(_delete_expired, services, call, store_id))
         await _repeat(partial(_remove_deleted, services, call, store_id))
+        await promote_overdue(services, call, store_id, most=BATCH_ROWS)
     except DomainError as error:
         if error.reason is not Reason.STORE_NOT_FOUND:  # it was deleted meanwhile
             raise

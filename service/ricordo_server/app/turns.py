@@ -7,6 +7,7 @@ from uuid_utils.compat import uuid7
 from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import check_filter_declared, check_written
 from ricordo_server.app.permissions import check_may_read_as, check_may_write_in
+from ricordo_server.app.promotion import note_turns, topic_vector
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.app.usage import count_turns
@@ -69,9 +70,12 @@ async def _record(
     async with connection.pipeline():
         await sessions_db.lock_session(connection, scope)
         named = [(str(uuid7()), drafts[number]) for number in distinct]
-        numbered = await turns_db.record_turns(connection, scope, named)
+        compared = topic_vector(connection, vectors[distinct[0]])
+        numbered, backlog = await turns_db.record_turns(connection, scope, named, compared)
     given = [(drafts[number], vectors[number]) for number in distinct]
     turns = dict(zip(distinct, await _complete(connection, scope, numbered, given), strict=True))
+    if new := [place.turn_seq for place in numbered if place.created]:
+        await note_turns(connection, scope, new[0], backlog)
     created = {number for number, place in zip(distinct, numbered, strict=True) if place.created}
     return [
         RecordedTurn(turns[first], created=first == number and first in created)

@@ -55,6 +55,7 @@ def session_from(row: Row, connection: TenantConnection) -> Session:
         update_time=row["update_time"],
         last_activity_time=row["last_activity_time"],
         last_turn_seq=row["next_seq"] - 1,
+        promoted_seq=row["promoted_seq"],
     )
 
 

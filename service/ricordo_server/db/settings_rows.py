@@ -20,6 +20,7 @@ from ricordo_server.domain.project_settings import (
     MetadataType,
     ProjectSettings,
 )
+from ricordo_server.domain.promotion import PromotionTriggers
 
 
 def settings_column(settings: ProjectSettings) -> Jsonb:
@@ -60,6 +61,8 @@ def _context_from(stored: Mapping[str, Any]) -> ContextDefaults:
 
 def _extraction_from(stored: Mapping[str, Any]) -> ExtractionPolicy:
     return ExtractionPolicy(
+        enabled=stored.get("enabled", True),
+        triggers=PromotionTriggers(**stored.get("triggers", {})),
         kinds=tuple(map(MemoryKind, stored["kinds"])),
         endpoint=stored["endpoint"],
         model=stored["model"],

@@ -160,6 +160,7 @@ session = Table(
     _json("metadata"),
     Column("next_seq", BigInteger, nullable=False),
     Column("promotion_pending", Boolean, nullable=False),
+    Column("promoted_seq", BigInteger, nullable=False),
     _time("create_time"),
     _time("update_time"),
     _time("last_activity_time"),
@@ -329,6 +330,36 @@ consolidation = Table(
     Column("user_id", Text),
 )
 
+snapshot = Table(
+    "snapshot",
+    METADATA,
+    *_tenant(),
+    _text("snapshot_id", primary_key=True),
+    _text("scope_key"),
+    Column("user_id", Text),
+    _text("session_id"),
+    _json("labels"),
+    Column("from_seq", BigInteger, nullable=False),
+    Column("to_seq", BigInteger, nullable=False),
+    Column("context_from_seq", BigInteger, nullable=False),
+    _text("cause"),
+    _text("summary"),
+    _time("create_time"),
+)
+
+extraction = Table(
+    "extraction",
+    METADATA,
+    *_tenant(),
+    _text("snapshot_id", primary_key=True),
+    _text("kind", primary_key=True),
+    Column("user_id", Text),
+    _text("state"),
+    Column("attempts", Integer, nullable=False),
+    Column("failure_class", Text),
+    _time("update_time"),
+)
+
 job_failure = Table(
     "job_failure",
     METADATA,
@@ -350,6 +381,8 @@ STORE_TABLES = (
     "memory_revision",
     "memory_source",
     "consolidation",
+    "snapshot",
+    "extraction",
 )
 PROJECT_TABLES = (
     "project",

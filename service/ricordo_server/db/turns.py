@@ -13,13 +13,15 @@ from ricordo_server.db.conditions import has_embedding, in_scope, in_tenant, one
 from ricordo_server.db.connection import Row, TenantConnection
 from ricordo_server.db.filters import compile_filter
 from ricordo_server.db.paging import OrderKey, bytes_of, fetch_page, order_keys, text_key, time_key
-from ricordo_server.db.rows import scope_from
+from ricordo_server.db.rows import scope_from, vector_text
 from ricordo_server.db.search import Searched
 from ricordo_server.db.sql import load_sql
 from ricordo_server.db.tables import turn, turn_embedding
 from ricordo_server.domain.generation import SessionRange
 from ricordo_server.domain.metadata import decode_metadata, encode_metadata
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
+from ricordo_server.domain.ports import Vector
+from ricordo_server.domain.promotion import Backlog
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import ToolCall, Turn, TurnDraft, TurnQuery
 
@@ -45,19 +47,30 @@ class NumberedTurn:
 
 
 async def record_turns(
-    connection: TenantConnection, scope: Scope, drafts: Sequence[tuple[str, TurnDraft]]
-) -> list[NumberedTurn]:
+    connection: TenantConnection,
+    scope: Scope,
+    drafts: Sequence[tuple[str, TurnDraft]],
+    vector: Vector | None,
+) -> tuple[list[NumberedTurn], Backlog]:
     """Inserts each (id, draft) whose idempotency key the session does not know; no key may come twice.
 
-    `lock_session` must have gone before, in the same transaction.
+    `lock_session` must have gone before, in the same transaction. With a vector of the first draft, the session's
+    backlog says how far it is from the turns that wait.
     """
     columns = [_turn_columns(turn_id, draft) for turn_id, draft in drafts]
     parameters = {name: [item[name] for item in columns] for name in columns[0]}
     context = {**connection.key, "scope_key": scope.key, "language": connection.language}
-    rows = await connection.fetch_all(load_sql("record_turns"), {**parameters, **context})
+    compared = {"vector": None if vector is None else vector_text(vector), **_model(connection)}
+    rows = await connection.fetch_all(load_sql("record_turns"), {**parameters, **context, **compared})
     by_id = {row["turn_id"]: row for row in rows}
     by_key = {row["idempotency_key"]: row for row in rows}
-    return [_numbered(by_id.get(turn_id) or by_key[draft.idempotency_key]) for turn_id, draft in drafts]
+    numbered = [_numbered(by_id.get(turn_id) or by_key[draft.idempotency_key]) for turn_id, draft in drafts]
+    return numbered, _backlog(rows[0], sum(place.created for place in numbered))
+
+
+def _backlog(row: Row, created: int) -> Backlog:
+    last_seq = row["next_seq"] - 1 + created
+    return Backlog(row["promoted_seq"], last_seq, row["promotion_pending"], row["record_time"], row["cosine"])
 
 
 def _turn_columns(turn_id: str, draft: TurnDraft) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from ricordo_server.domain.event_times import zone_named
 from ricordo_server.domain.extraction import EXTRACTED_KINDS, Example, Guidance, Topic
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.metadata import Metadata
+from ricordo_server.domain.promotion import PromotionTriggers
 
 # The key of a session's metadata that names its user's zone.
 ZONE_KEY = "time_zone"
@@ -15,11 +16,15 @@ ZONE_KEY = "time_zone"
 
 @dataclass(frozen=True)
 class ExtractionPolicy:
-    """`endpoint` is a name from the server's configuration, `model` one of that endpoint; empty: their defaults.
+    """`enabled` turns recorded turns into memories in the background, when `triggers` say.
+
+    `endpoint` is a name from the server's configuration, `model` one of that endpoint; empty: their defaults.
 
     `prompts` take the place of a kind's own text. With topics, only what is about one of them is learned.
     """
 
+    enabled: bool = True
+    triggers: PromotionTriggers = field(default_factory=PromotionTriggers)
     kinds: Sequence[MemoryKind] = EXTRACTED_KINDS
     endpoint: str = ""
     model: str = ""

@@ -29,6 +29,7 @@ class Session:
     update_time: datetime
     last_activity_time: datetime
     last_turn_seq: int
+    promoted_seq: int = 0
 
 
 @dataclass(frozen=True)

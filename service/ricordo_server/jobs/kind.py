@@ -6,9 +6,21 @@ from typing import Any
 
 from ricordo_server.app.services import Services
 from ricordo_server.domain.call import Call
+from ricordo_server.domain.failure import FailureClass
 
 Work = Callable[[Services, Call, Mapping[str, Any]], Awaitable[None]]
 """Gets the services, a call in the job's project, and the arguments it was deferred with."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An attempt failed; after a final one there is no other."""
+
+    failure_class: FailureClass
+    is_final: bool
+
+
+OnFailure = Callable[[Services, Call, Mapping[str, Any], Failure], Awaitable[None]]
 
 # The longest a job of any kind may take: one that is under way for longer is lost.
 LONGEST_SECONDS = 1_800.0
@@ -22,10 +34,12 @@ class JobKind:
     first looks whether the work is still to be done.
 
     `seconds` ends an attempt, which then failed for a transient reason. Kinds with a `schedule` (as of cron, in UTC)
-    are the installation's own and belong to no project: their call is the housekeeper's.
+    are the installation's own and belong to no project: their call is the housekeeper's. `on_failure`
+    hears of each failed attempt.
     """
 
     name: str
     work: Work
     seconds: float = 60.0
     schedule: str = ""
+    on_failure: OnFailure | None = None

@@ -3,10 +3,14 @@
 from typing import Any
 
 from ricordo.v1 import extraction_service_pb2, extraction_service_pb2_grpc
-from ricordo_server.app import generation
+from ricordo_server.app import generation, promotion
 from ricordo_server.app.services import Services
-from ricordo_server.rpc.calls import answer_once
+from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.convert.generation import decode_order, decode_rules, encode_generation
+from ricordo_server.rpc.convert.scope import decode_scope_filter
+from ricordo_server.rpc.convert.sessions import decode_session_scope
+from ricordo_server.rpc.convert.snapshots import encode_snapshot, encode_status
+from ricordo_server.rpc.pages import decode_page, encode_page
 
 pb = extraction_service_pb2
 
@@ -26,4 +30,30 @@ class ExtractionService(extraction_service_pb2_grpc.ExtractionServiceServicer):
             lambda call: generation.generate_memories(
                 self._services, call, request.store_id, order, rules, dry_run=request.dry_run
             ),
+        )
+
+    async def PromoteSession(
+        self, request: pb.PromoteSessionRequest, context: Any
+    ) -> pb.PromoteSessionResponse:
+        scope = decode_session_scope(request.scope)
+        return await answer_once(
+            request,
+            pb.PromoteSessionResponse,
+            lambda snapshot_ids: pb.PromoteSessionResponse(snapshot_ids=snapshot_ids),
+            lambda call: promotion.promote_session(self._services, call, request.store_id, scope),
+        )
+
+    async def ListSnapshots(self, request: pb.ListSnapshotsRequest, context: Any) -> pb.ListSnapshotsResponse:
+        call = read_call()
+        scope, page = decode_scope_filter(request.scope), decode_page(request, call.principal)
+        found = await promotion.list_snapshots(self._services, call, request.store_id, scope, page)
+        messages, token = encode_page(request, call.principal, found, encode_snapshot)
+        return pb.ListSnapshotsResponse(snapshots=messages, next_page_token=token)
+
+    async def GetExtractionStatus(
+        self, request: pb.GetExtractionStatusRequest, context: Any
+    ) -> pb.GetExtractionStatusResponse:
+        scope = decode_session_scope(request.scope)
+        return encode_status(
+            await promotion.get_extraction_status(self._services, read_call(), request.store_id, scope)
         )

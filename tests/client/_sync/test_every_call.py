@@ -13,7 +13,7 @@ from ricordo import Client, models
 from ricordo._sync.pager import Pager
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import admin_service_pb2 as admin
-from ricordo.v1 import embedding_model_pb2, memory_pb2, project_pb2
+from ricordo.v1 import embedding_model_pb2, memory_pb2, project_pb2, snapshot_pb2
 from ricordo.v1 import extraction_service_pb2 as extraction
 from ricordo.v1 import identity_service_pb2 as identity
 from ricordo.v1 import memory_service_pb2 as memories
@@ -497,6 +497,35 @@ CASES = {
         admin.ListProjectsResponse(projects=[wire_project()]),
         lambda found: found.display_name == "One",
         {"organization_id": "o1"},
+    ),
+    "PromoteSession": Case(
+        lambda client: client.sessions.promote(SESSION),
+        extraction.PromoteSessionResponse(snapshot_ids=["n1"]),
+        lambda ids: ids == ("n1",),
+        {"scope.session_id": SESSION.session_id},
+    ),
+    "ListSnapshots": Case(
+        lambda client: first(client.sessions.list_snapshots(scope=models.Matching(user_id="ada"))),
+        extraction.ListSnapshotsResponse(
+            snapshots=[
+                snapshot_pb2.Snapshot(
+                    snapshot_id="n1",
+                    from_turn_seq=3,
+                    cause="PROMOTION_CAUSE_IDLE",
+                    extractions=[snapshot_pb2.KindExtraction(kind=1, state="EXTRACTION_STATE_DONE")],
+                )
+            ]
+        ),
+        lambda found: (found.from_turn_seq, found.cause, found.extractions[0].state) == (3, "idle", "done"),
+        {"scope.matching.user_id": "ada"},
+    ),
+    "GetExtractionStatus": Case(
+        lambda client: client.sessions.get_extraction_status(SESSION),
+        extraction.GetExtractionStatusResponse(
+            last_turn_seq=5, kinds=[extraction.KindProgress(kind=1, extracted_turn_seq=4)]
+        ),
+        lambda status: (status.last_turn_seq, status.kinds[0].extracted_turn_seq) == (5, 4),
+        {"scope.session_id": SESSION.session_id},
     ),
     "GetQueueStatus": Case(
         lambda client: client.admin.get_queue_status(project_id="p1"),

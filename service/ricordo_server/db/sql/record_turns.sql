@@ -11,7 +11,8 @@ WITH given AS MATERIALIZED (
 ),
 -- Never before the session's last turn, even when the clock was set back: the times order turns as their numbers do.
 locked AS MATERIALIZED (
-  SELECT scope_key, user_id, session_id, labels, next_seq, greatest(clock_timestamp(), last_activity_time) AS record_time
+  SELECT scope_key, user_id, session_id, labels, next_seq, promoted_seq, promotion_pending,
+    greatest(clock_timestamp(), last_activity_time) AS record_time
   FROM ricordo.session
   WHERE project_id = %(project_id)s AND store_id = %(store_id)s AND scope_key = %(scope_key)s
 ),
@@ -42,6 +43,20 @@ advanced AS (
   WHERE s.project_id = %(project_id)s AND s.store_id = %(store_id)s AND s.scope_key = locked.scope_key
     AND EXISTS (SELECT FROM inserted)
 )
-SELECT turn_id, turn_seq, create_time, idempotency_key, true AS created FROM inserted
-UNION ALL
-SELECT turn_id, turn_seq, create_time, idempotency_key, false AS created FROM known
+SELECT placed.*, next_seq, promoted_seq, promotion_pending, record_time, (
+  -- How far the new turn is from the mean of those that wait in no snapshot.
+  SELECT 1 - (avg(e.embedding::vector) <=> %(vector)s::vector)
+  FROM ricordo.turn AS t
+  JOIN ricordo.turn_embedding AS e
+    ON e.project_id = t.project_id AND e.store_id = t.store_id AND e.turn_id = t.turn_id
+  WHERE %(vector)s::vector IS NOT NULL
+    AND t.project_id = %(project_id)s AND t.store_id = %(store_id)s AND t.scope_key = %(scope_key)s
+    AND t.turn_seq > (SELECT promoted_seq FROM locked)
+    AND e.project_id = %(project_id)s AND e.store_id = %(store_id)s AND e.model_id = %(model_id)s AND e.chunk_no = 0
+) AS cosine
+FROM (
+  SELECT turn_id, turn_seq, create_time, idempotency_key, true AS created FROM inserted
+  UNION ALL
+  SELECT turn_id, turn_seq, create_time, idempotency_key, false AS created FROM known
+) AS placed
+CROSS JOIN locked

@@ -24,6 +24,7 @@ from ricordo_server.domain.project_settings import (
 )
 from ricordo_server.rpc.checks import TYPE_NAME, check_count, check_pattern, check_range, check_text
 from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
+from ricordo_server.rpc.convert.extraction_policy import decode_extraction_policy, encode_extraction_policy
 from ricordo_server.rpc.convert.stores import decode_language
 
 KEY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}(\.[A-Za-z_][A-Za-z0-9_-]{0,63})?")
@@ -49,6 +50,7 @@ def decode_settings(message: project_pb2.ProjectSettings, field: str) -> Project
         ),
         context=_decode_context(message.context, f"{field}.context"),
         end_users_may_publish=message.end_users_may_publish,
+        extraction=decode_extraction_policy(message.extraction, f"{field}.extraction"),
     )
 
 
@@ -104,6 +106,7 @@ def encode_settings(settings: ProjectSettings) -> project_pb2.ProjectSettings:
             template=context.template,
         ),
         end_users_may_publish=settings.end_users_may_publish,
+        extraction=encode_extraction_policy(settings.extraction),
     )
 
 

@@ -1,12 +1,9 @@
 """The job queue's numbers."""
 
 from ricordo.v1 import admin_service_pb2 as pb
-from ricordo.v1 import failure_pb2
 from ricordo_server.domain.queue import ProjectQueue, QueueCounts, QueueStatus
-from ricordo_server.rpc.convert.enums import encode_enum
+from ricordo_server.rpc.convert.snapshots import encode_failure_class
 from ricordo_server.rpc.convert.times import encode_time
-
-FAILURE_CLASS = failure_pb2.FailureClass.DESCRIPTOR
 
 
 def encode_queue_status(status: QueueStatus) -> pb.GetQueueStatusResponse:
@@ -23,14 +20,11 @@ def _encode_project(queue: ProjectQueue) -> pb.ProjectQueue:
 
 
 def _encode_counts(counts: QueueCounts) -> pb.QueueCounts:
-    failure = counts.last_failure_class
     return pb.QueueCounts(
         waiting=counts.waiting,
         scheduled=counts.scheduled,
         running=counts.running,
         failed=counts.failed,
         oldest_due_time=encode_time(counts.oldest_due_time),
-        last_failure_class=encode_enum(failure, FAILURE_CLASS)
-        if failure
-        else failure_pb2.FAILURE_CLASS_UNSPECIFIED,
+        last_failure_class=encode_failure_class(counts.last_failure_class),
     )
