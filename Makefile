@@ -6,8 +6,9 @@ export PYTHONDONTWRITEBYTECODE := 1
 export GRPC_ENABLE_FORK_SUPPORT := 0
 READY := .venv/.ready
 N ?= 2000
+SCALE ?= 0.1
 
-.PHONY: help setup run test proof gen fmt lint types contract generated bench-quality bench-speed lock release check clean
+.PHONY: help setup run test proof pgbouncer gen fmt lint types contract generated bench-quality bench-speed lock release check clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -27,8 +28,13 @@ run: setup  ## Start the stack on the embedded Postgres and show the main road o
 test: setup  ## Pass all tests
 	pytest
 
-proof: setup  ## Thousands of cases for what has to hold, with their numbers
-	pytest tests/proof
+proof: setup  ## Thousands of cases for what has to hold, with their numbers; SCALE=1 for all of them
+	@PATH=$$PATH:/usr/sbin command -v pgbouncer >/dev/null || $(MAKE) pgbouncer || true
+	RICORDO_PROOF_SCALE=$(SCALE) pytest tests/proof tests/rpc/test_forged_tokens.py tests/rpc/test_transport.py
+
+pgbouncer:  ## Install the pooler that one proof runs behind (Debian, as root)
+	apt-get update -qq
+	apt-get install -y -qq --no-install-recommends pgbouncer
 
 gen: setup  ## Regenerate the stubs from proto/ and the sync client from the async one
 	python scripts/gen_proto.py
@@ -56,7 +62,7 @@ generated: setup  ## Fail when committed generated code is not what the generato
 	python scripts/gen_proto.py --check
 	python scripts/unasync.py --check
 
-check: generated lint types contract test  ## Every gate, the tests last
+check: generated lint types contract proof test  ## Every gate, the tests last
 
 bench-quality: setup  ## Retrieval quality on LoCoMo through the service (../shared/data)
 	python -m benchmarks.quality

@@ -23,17 +23,23 @@ class Tally:
 @pytest.fixture
 def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
     counted = Tally()
+    request.node.user_properties.append(("proof", None))  # until it is known
     yield counted
     request.node.user_properties.append(("proof", (counted.cases, len(counted.failures))))
 
 
 _numbers: dict[str, tuple[int, int]] = {}
+_skipped: dict[str, str] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Sums up by test, whatever its parameters and the worker it ran on."""
-    if counted := dict(report.user_properties).get("proof"):
-        test = report.nodeid.partition("[")[0]
+    test = report.nodeid.partition("[")[0]
+    # A test without a tally is one case.
+    counted = dict(report.user_properties).get("proof", (1, int(report.failed)))
+    if report.skipped:
+        _skipped[test] = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+    elif counted and report.when == ("teardown" if "proof" in dict(report.user_properties) else "call"):
         cases, failures = _numbers.get(test, (0, 0))
         _numbers[test] = cases + counted[0], failures + counted[1]
 
@@ -42,3 +48,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section("proof")
     for test, (cases, failures) in sorted(_numbers.items()):
         terminalreporter.write_line(f"{cases:>8,} cases  {failures:>4,} failures  {test}")
+    for test, reason in sorted(_skipped.items()):
+        terminalreporter.write_line(f"not run: {test}: {reason}")

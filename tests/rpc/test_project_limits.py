@@ -15,7 +15,7 @@ from ricordo import AsyncClient, errors, models
 from ricordo_server.app import limiter
 from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import Database, open_pool, tenant_transaction
-from tests.fixtures.database import MODEL, TestDatabase, make_project, service_principal
+from tests.fixtures.database import TestDatabase, make_project, service_principal
 
 Limits = models.ProjectLimits
 
@@ -253,7 +253,7 @@ async def test_a_refusal_carries_the_standard_details(
 @pytest.fixture
 async def pool(database: TestDatabase) -> AsyncIterator[Database]:
     opened = await open_pool(database.app_url, size=4)
-    yield Database(opened, MODEL)
+    yield Database(opened)
     await opened.close()
 
 

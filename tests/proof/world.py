@@ -1,0 +1,47 @@
+"""One server for a module, and places filled through it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import TypeVar
+
+import grpc.aio
+import pytest_asyncio
+
+from ricordo_server.config import Settings
+from ricordo_server.embedding import EmbeddingSettings
+from ricordo_server.server import running_server
+from tests.fixtures.database import TestDatabase, make_project
+
+Item = TypeVar("Item")
+
+
+def settings_of(database: TestDatabase, **given: object) -> Settings:
+    return Settings(
+        database_url=database.app_url,
+        operator_url=database.operator_url,
+        port=0,
+        embedding=EmbeddingSettings(provider="hashing"),
+        shutdown_grace=0,
+        **given,  # type: ignore[arg-type]
+    )
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def channel(database: TestDatabase) -> AsyncIterator[grpc.aio.Channel]:
+    settings = settings_of(database, development_project=make_project(database))
+    async with (
+        running_server(settings) as running,
+        grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as opened,
+    ):
+        yield opened
+
+
+async def at_once(items: Iterable[Item], work: Callable[[Item], Awaitable[None]], most: int = 8) -> None:
+    """Runs `work` for every item, `most` at a time."""
+    places = asyncio.Semaphore(most)
+
+    async def one(item: Item) -> None:
+        async with places:
+            await work(item)
+
+    await asyncio.gather(*map(one, items))
