@@ -7,6 +7,9 @@ export GRPC_ENABLE_FORK_SUPPORT := 0
 READY := .venv/.ready
 N ?= 2000
 SCALE ?= 0.1
+# Of the tests, what belongs in the table of the proof too.
+ALSO_PROOF := tests/isolation/test_erasure.py tests/isolation/test_probing.py tests/isolation/test_tenant_predicates.py \
+	tests/rpc/test_forged_tokens.py tests/rpc/test_transport.py
 
 .PHONY: help setup run test proof pgbouncer gen fmt lint types contract generated bench-quality bench-speed lock release check clean
 
@@ -30,7 +33,7 @@ test: setup  ## Pass all tests
 
 proof: setup  ## Thousands of cases for what has to hold, with their numbers; SCALE=1 for all of them
 	@PATH=$$PATH:/usr/sbin command -v pgbouncer >/dev/null || $(MAKE) pgbouncer || true
-	RICORDO_PROOF_SCALE=$(SCALE) pytest tests/proof tests/rpc/test_forged_tokens.py tests/rpc/test_transport.py
+	RICORDO_PROOF_SCALE=$(SCALE) pytest tests/proof $(ALSO_PROOF)
 
 pgbouncer:  ## Install the pooler that one proof runs behind (Debian, as root)
 	apt-get update -qq
