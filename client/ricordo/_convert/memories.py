@@ -72,7 +72,7 @@ def decode_memory(memory: memory_pb2.Memory) -> models.Memory:
         agent_id=memory.agent_id,
         visibility=enums.VISIBILITY.decode(memory.visibility),
         metadata=values.decode_metadata(memory.metadata),
-        topics=tuple(_decode_topic(topic) for topic in memory.topics),
+        topics=tuple(decode_topic(topic) for topic in memory.topics),
         tags=tuple(memory.tags),
         details=details.decode_details(memory),
         source=enums.MEMORY_SOURCE.decode(memory.source),
@@ -135,7 +135,8 @@ def encode_topic(topic: models.Topic) -> memory_pb2.Topic:
     return memory_pb2.Topic(custom_label=topic)
 
 
-def _decode_topic(topic: memory_pb2.Topic) -> models.Topic:
+def decode_topic(topic: memory_pb2.Topic) -> models.Topic:
+    """Decodes a topic."""
     if topic.HasField("managed"):
         return enums.MANAGED_TOPIC.decode(topic.managed)
     return topic.custom_label

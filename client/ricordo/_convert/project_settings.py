@@ -6,7 +6,7 @@ from datetime import timedelta
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo import models
-from ricordo._convert import enums, paging, values
+from ricordo._convert import enums, memories, paging, values
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import project_pb2, project_service_pb2
 
@@ -64,6 +64,18 @@ def _encode_extraction(policy: models.ExtractionPolicy) -> project_pb2.Extractio
         topic_shift=policy.topic_shift or 0,
         overlap=policy.overlap,
         kinds=[enums.MEMORY_KIND.encode(kind) for kind in policy.kinds],
+        endpoint=policy.endpoint,
+        model=policy.model,
+        prompts=[
+            project_pb2.KindPrompt(kind=enums.MEMORY_KIND.encode(kind), text=text)
+            for kind, text in policy.prompts.items()
+        ],
+        topics=[
+            project_pb2.TopicOfInterest(topic=memories.encode_topic(each.topic), description=each.description)
+            for each in policy.topics
+        ],
+        examples=[project_pb2.ExtractionExample(**each.model_dump()) for each in policy.examples],
+        time_zone=policy.time_zone,
     )
 
 
@@ -100,6 +112,18 @@ def _decode_extraction(policy: project_pb2.ExtractionPolicy) -> models.Extractio
         topic_shift=policy.topic_shift or None,
         overlap=policy.overlap,
         kinds=tuple(enums.MEMORY_KIND.decode(kind) for kind in policy.kinds),
+        endpoint=policy.endpoint,
+        model=policy.model,
+        prompts={enums.MEMORY_KIND.decode(each.kind): each.text for each in policy.prompts},
+        topics=tuple(
+            models.TopicOfInterest(topic=memories.decode_topic(each.topic), description=each.description)
+            for each in policy.topics
+        ),
+        examples=tuple(
+            models.ExtractionExample(conversation=each.conversation, learned=tuple(each.learned))
+            for each in policy.examples
+        ),
+        time_zone=policy.time_zone or "UTC",
     )
 
 

@@ -103,12 +103,14 @@ from ricordo.models.search import LegScores, MemoryHit, SearchReport, SearchResu
 from ricordo.models.settings import (
     ContextDefaults,
     CustomType,
+    ExtractionExample,
     ExtractionPolicy,
     MetadataKey,
     MetadataPolicy,
     MetadataType,
     ProjectChanges,
     ProjectSettings,
+    TopicOfInterest,
 )
 from ricordo.models.snapshot import (
     ExtractionState,
@@ -154,6 +156,7 @@ __all__ = [
     "EpisodicEntry",
     "ErasureReceipt",
     "Exactly",
+    "ExtractionExample",
     "ExtractionPolicy",
     "ExtractionState",
     "ExtractionStatus",
@@ -235,6 +238,7 @@ __all__ = [
     "TaxonomicEntry",
     "ToolCall",
     "Topic",
+    "TopicOfInterest",
     "Turn",
     "TurnHit",
     "View",

@@ -1,10 +1,12 @@
 """How a project works, and what it declares of metadata."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from pydantic import Field
 
 from ricordo.models.base import ContextFormat, MemoryKind, Model, Word
+from ricordo.models.memory import Topic
 
 
 class MetadataPolicy(Word):
@@ -55,11 +57,29 @@ class ContextDefaults(Model):
     template: str | None = None
 
 
+class TopicOfInterest(Model):
+    """A topic, and what belongs to it (at most 512 bytes)."""
+
+    topic: Topic
+    description: str = ""
+
+
+class ExtractionExample(Model):
+    """What was said (at most 2 KiB), and the contents that are learned from it; none: nothing is."""
+
+    conversation: str
+    learned: tuple[str, ...] = ()
+
+
 class ExtractionPolicy(Model):
-    """How recorded turns become memories, in the background. None: not this trigger.
+    """How turns become memories; the first five fields say when, in the background. None: not this trigger.
 
     `topic_shift` is the cosine of a turn with the mean of those before it below which it begins something new.
     `overlap` turns are given along to be understood. No `kinds`: semantic, episodic, procedural and taxonomic.
+
+    `endpoint` is "builtin", which needs no model, or one that the operator has set up; empty: the server's default.
+    `model` is one of that endpoint. `prompts` (at most 4,096 characters each) take the place of a kind's own. With
+    `topics`, what is about none of them is not kept. `time_zone` is that of users whose session does not say.
     """
 
     enabled: bool = True
@@ -68,6 +88,12 @@ class ExtractionPolicy(Model):
     topic_shift: float | None = 0.35
     overlap: int = 2
     kinds: tuple[MemoryKind, ...] = ()
+    endpoint: str = ""
+    model: str = ""
+    prompts: Mapping[MemoryKind, str] = Field(default_factory=dict)
+    topics: tuple[TopicOfInterest, ...] = ()
+    examples: tuple[ExtractionExample, ...] = ()
+    time_zone: str = "UTC"
 
 
 class ProjectSettings(Model):

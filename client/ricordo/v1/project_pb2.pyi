@@ -211,6 +211,12 @@ class ExtractionPolicy(_message.Message):
     TOPIC_SHIFT_FIELD_NUMBER: _builtins.int
     OVERLAP_FIELD_NUMBER: _builtins.int
     KINDS_FIELD_NUMBER: _builtins.int
+    ENDPOINT_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    PROMPTS_FIELD_NUMBER: _builtins.int
+    TOPICS_FIELD_NUMBER: _builtins.int
+    EXAMPLES_FIELD_NUMBER: _builtins.int
+    TIME_ZONE_FIELD_NUMBER: _builtins.int
     enabled: _builtins.bool
     """Whether it happens at all. Defaults to true."""
     turn_count: _builtins.int
@@ -221,6 +227,16 @@ class ExtractionPolicy(_message.Message):
     """
     overlap: _builtins.int
     """Turns before a snapshot that are given along to be understood, 0 to 20. Defaults to 2."""
+    endpoint: _builtins.str
+    """What reads the turns, also for GenerateMemories: "builtin", which needs no model, or an endpoint that the operator
+    has set up. Empty: the server's default.
+    """
+    model: _builtins.str
+    """A model of that endpoint. Empty: the endpoint's default."""
+    time_zone: _builtins.str
+    """The IANA zone of users whose session does not say (its metadata `time_zone`), such as "Europe/Rome". Defaults to
+    UTC.
+    """
     @_builtins.property
     def idle(self) -> _duration_pb2.Duration:
         """Trigger: so long without a turn, up to 24 hours; zero: not this one. Defaults to 3 minutes."""
@@ -228,6 +244,18 @@ class ExtractionPolicy(_message.Message):
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[_memory_pb2.MemoryKind.ValueType]:
         """The kinds to extract: SEMANTIC, EPISODIC, PROCEDURAL, TAXONOMIC. None: all of these."""
+
+    @_builtins.property
+    def prompts(self) -> _containers.RepeatedCompositeFieldContainer[Global___KindPrompt]:
+        """A text of the project's own in place of the one that says what to extract of a kind."""
+
+    @_builtins.property
+    def topics(self) -> _containers.RepeatedCompositeFieldContainer[Global___TopicOfInterest]:
+        """With topics, what is about none of them is not kept; at most 32."""
+
+    @_builtins.property
+    def examples(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExtractionExample]:
+        """What is to be learned of a conversation such as this; at most 8."""
 
     def __init__(
         self,
@@ -238,10 +266,16 @@ class ExtractionPolicy(_message.Message):
         topic_shift: _builtins.float | None = ...,
         overlap: _builtins.int | None = ...,
         kinds: _abc.Iterable[_memory_pb2.MemoryKind.ValueType] | None = ...,
+        endpoint: _builtins.str = ...,
+        model: _builtins.str = ...,
+        prompts: _abc.Iterable[Global___KindPrompt] | None = ...,
+        topics: _abc.Iterable[Global___TopicOfInterest] | None = ...,
+        examples: _abc.Iterable[Global___ExtractionExample] | None = ...,
+        time_zone: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "idle", b"idle", "overlap", b"overlap", "topic_shift", b"topic_shift", "turn_count", b"turn_count"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "idle", b"idle", "kinds", b"kinds", "overlap", b"overlap", "topic_shift", b"topic_shift", "turn_count", b"turn_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "endpoint", b"endpoint", "examples", b"examples", "idle", b"idle", "kinds", b"kinds", "model", b"model", "overlap", b"overlap", "prompts", b"prompts", "time_zone", b"time_zone", "topic_shift", b"topic_shift", "topics", b"topics", "turn_count", b"turn_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__enabled: _TypeAlias = _typing.Literal["enabled"]  # noqa: Y015
     _WhichOneofArgType__enabled: _TypeAlias = _typing.Literal["_enabled", b"_enabled"]  # noqa: Y015
@@ -261,6 +295,82 @@ class ExtractionPolicy(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__turn_count) -> _WhichOneofReturnType__turn_count | None: ...
 
 Global___ExtractionPolicy: _TypeAlias = ExtractionPolicy  # noqa: Y015
+
+@_typing.final
+class KindPrompt(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    kind: _memory_pb2.MemoryKind.ValueType
+    """SEMANTIC, EPISODIC, PROCEDURAL or TAXONOMIC; each at most once."""
+    text: _builtins.str
+    """At most 4,096 characters."""
+    def __init__(
+        self,
+        *,
+        kind: _memory_pb2.MemoryKind.ValueType = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___KindPrompt: _TypeAlias = KindPrompt  # noqa: Y015
+
+@_typing.final
+class TopicOfInterest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOPIC_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    description: _builtins.str
+    """What belongs to it, at most 512 bytes."""
+    @_builtins.property
+    def topic(self) -> _memory_pb2.Topic:
+        """The topic."""
+
+    def __init__(
+        self,
+        *,
+        topic: _memory_pb2.Topic | None = ...,
+        description: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["topic", b"topic"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "topic", b"topic"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TopicOfInterest: _TypeAlias = TopicOfInterest  # noqa: Y015
+
+@_typing.final
+class ExtractionExample(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONVERSATION_FIELD_NUMBER: _builtins.int
+    LEARNED_FIELD_NUMBER: _builtins.int
+    conversation: _builtins.str
+    """What was said, at most 2 KiB."""
+    @_builtins.property
+    def learned(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The contents that are learned from it, at most 16 of 512 bytes; none: nothing is."""
+
+    def __init__(
+        self,
+        *,
+        conversation: _builtins.str = ...,
+        learned: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation", b"conversation", "learned", b"learned"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExtractionExample: _TypeAlias = ExtractionExample  # noqa: Y015
 
 @_typing.final
 class ProjectLimits(_message.Message):

@@ -18,6 +18,7 @@ from ricordo_server.db.connection import Pool, ProjectConnection
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.declarations import check_declarations
 from ricordo_server.domain.errors import DomainError, Reason, invalid_field
+from ricordo_server.domain.failure import StepError
 from ricordo_server.domain.paging import Page, PageRequest
 from ricordo_server.domain.project_settings import ContextDefaults, SettingsChanges
 from ricordo_server.domain.store import DEFAULT_STORE, Organization, Project, ProjectDraft, StoreDraft
@@ -68,6 +69,8 @@ async def update_project(
         check_revision(current.revision, expected_revision, "project")
         settings = replace(current.settings, **changes)  # type: ignore[arg-type]
         check_declarations(settings, "project.settings")
+        if settings.extraction.endpoint != current.settings.extraction.endpoint:
+            _check_endpoint(services, settings.extraction.endpoint)
         await apply_declarations(connection, current.settings, settings, force=force)
         written = present_project(await projects_db.update_project(connection, settings))
         changed = ", ".join(sorted(changes))
@@ -85,6 +88,13 @@ async def _check_template(context: object) -> None:
         await asyncio.to_thread(check_template, context.template)
     except TemplateFault as fault:
         raise invalid_field("project.settings.context.template", f"the template fails, {fault}") from fault
+
+
+def _check_endpoint(services: Services, name: str) -> None:
+    try:
+        services.choose_extractor(name)
+    except StepError as failure:
+        raise invalid_field("project.settings.extraction.endpoint", str(failure)) from failure
 
 
 async def create_organization(pool: Pool, call: Call, display_name: str) -> Organization:

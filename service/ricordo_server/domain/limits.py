@@ -72,3 +72,10 @@ MAX_TOKEN_USERS_BYTES = 2 * KIB
 
 # An operator looks for the projects that are behind; the others are asked for by their id.
 MAX_QUEUE_PROJECTS = 100
+
+# A policy stands in the settings, so it is read in every transaction of its project.
+MAX_PROMPT_CHARACTERS = 4_096
+MAX_POLICY_TOPICS = 32
+MAX_EXAMPLES = 8
+MAX_EXAMPLE_BYTES = 2 * KIB
+MAX_EXAMPLE_CONTENTS = 16

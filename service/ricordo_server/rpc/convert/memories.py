@@ -222,7 +222,7 @@ def _decode_topic(topic: memory_pb2.Topic, field: str) -> str:
     return MANAGED_TOPIC + managed
 
 
-def _encode_topic(stored: str) -> memory_pb2.Topic:
+def encode_topic(stored: str) -> memory_pb2.Topic:
     if stored.startswith(CUSTOM_TOPIC):
         return memory_pb2.Topic(custom_label=stored.removeprefix(CUSTOM_TOPIC))
     name = "MANAGED_TOPIC_" + stored.removeprefix(MANAGED_TOPIC)
@@ -252,7 +252,7 @@ def encode_memory(memory: Memory) -> Message:
         agent_id=memory.agent_id,
         visibility=encode_enum(memory.visibility, scope_pb2.Visibility.DESCRIPTOR),
         metadata=encode_metadata_map(memory.metadata),
-        topics=[_encode_topic(topic) for topic in memory.topics],
+        topics=[encode_topic(topic) for topic in memory.topics],
         tags=memory.tags,
         source=encode_enum(memory.source, memory_pb2.MemorySource.DESCRIPTOR),
         provenance=memory_pb2.Provenance(**asdict(memory.provenance)),
