@@ -35,7 +35,7 @@ PUBLIC = {
     "ricordo.filters": ["Field", "Filter", "FilterInput", "all_of", "any_of", "field", "parse"],
 }
 GROUPS = {
-    "extraction": "generate",
+    "extraction": "generate list_failures retry_failure",
     "memories": "batch_create create delete get get_by_key list list_domains purge put revisions rollback search "
     "update",
     "sessions": "batch_record_turns create delete get get_extraction_status get_turn list list_snapshots list_turns "

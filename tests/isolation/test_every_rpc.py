@@ -265,6 +265,13 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     "ExtractionService.ListSnapshots": lambda names: [
         e.ListSnapshotsRequest(scope=scope) for scope in scopes(names)
     ],
+    "ExtractionService.ListFailures": lambda names: [
+        e.ListFailuresRequest(scope=scope) for scope in scopes(names)
+    ],
+    "ExtractionService.RetryFailure": lambda names: [
+        e.RetryFailureRequest(snapshot_id=names.turn_id, kind=SEMANTIC, request_id=request_id)
+        for request_id in ("", names.request_id)
+    ],
     "ExtractionService.GetExtractionStatus": lambda names: [e.GetExtractionStatusRequest(scope=names.scope)],
     "StoreService.CreateStore": lambda names: [
         st.CreateStoreRequest(store=store_pb2.Store(store_id=names.store_id), request_id=names.request_id)

@@ -4,12 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ricordo import models
 from ricordo._async.channel import AsyncConnection
+from ricordo._async.pager import AsyncPager
 from ricordo._convert.generation import decode_generation, generate_request
+from ricordo._convert.paging import at_page
+from ricordo._convert.snapshots import decode_failure, list_failures_request, retry_failure_request
 from ricordo.models import MemoryKind, MetadataMergeStrategy
 
 
 class AsyncExtraction:
-    """Makes memories of turns and of facts."""
+    """Makes memories of turns and of facts, and has what failed tried again."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -75,3 +78,54 @@ class AsyncExtraction:
         )
         reply = await self._connection.call(lambda stubs: stubs.extraction.GenerateMemories, request, timeout)
         return decode_generation(reply)
+
+    def list_failures(
+        self,
+        *,
+        scope: models.ScopeFilter | None = None,
+        page_size: int | None = None,
+        page_token: str = "",
+        store: str | None = None,
+        timeout: float | None = None,
+    ) -> AsyncPager[models.ExtractionFailure]:
+        """Lists the extractions that were given up, newest first; nothing is fetched until iterated.
+
+        Args:
+            scope: Whose sessions; None: every session that the credential may read.
+            page_size: Rows fetched at a time, 1 to 1,000; None: 50.
+            page_token: Where to continue.
+            store: The store; None: `default`.
+            timeout: Seconds for each page; None: the client's.
+        """
+        request = list_failures_request(scope=scope, page_size=page_size, store=store)
+
+        async def fetch(token: str) -> models.Page[models.ExtractionFailure]:
+            asked = at_page(request, token)
+            reply = await self._connection.call(lambda stubs: stubs.extraction.ListFailures, asked, timeout)
+            return models.Page(tuple(map(decode_failure, reply.failures)), reply.next_page_token)
+
+        return AsyncPager(fetch, page_token)
+
+    async def retry_failure(
+        self,
+        snapshot_id: str,
+        kind: MemoryKind | str,
+        *,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Has an extraction that was given up tried again, in the background.
+
+        Args:
+            snapshot_id: The snapshot.
+            kind: The kind.
+            store: The store; None: `default`.
+            request_id: Makes a repeat by the caller safe.
+            timeout: Seconds; None: the client's.
+
+        Raises:
+            NotFoundError: No such extraction was given up.
+        """
+        request = retry_failure_request(snapshot_id, kind, store=store, request_id=request_id)
+        await self._connection.call(lambda stubs: stubs.extraction.RetryFailure, request, timeout)

@@ -80,3 +80,41 @@ def _decode_progress(progress: pb.KindProgress) -> models.KindProgress:
         failed_snapshots=progress.failed_snapshots,
         last_failure_class=decode_failure_class(progress.last_failure_class),
     )
+
+
+@sendable
+def list_failures_request(
+    *, scope: models.ScopeFilter | None, page_size: int | None, store: str | None
+) -> pb.ListFailuresRequest:
+    """Asks for a page of failures."""
+    return pb.ListFailuresRequest(
+        store_id=store or "", scope=scopes.encode_scope_filter(scope), page_size=page_size
+    )
+
+
+@sendable
+def retry_failure_request(
+    snapshot_id: str, kind: models.MemoryKind | str, *, store: str | None, request_id: str | None
+) -> pb.RetryFailureRequest:
+    """Asks to try an extraction again."""
+    return pb.RetryFailureRequest(
+        store_id=store or "",
+        snapshot_id=snapshot_id,
+        kind=enums.MEMORY_KIND.encode(kind),
+        request_id=paging.fresh(request_id),
+    )
+
+
+def decode_failure(failure: snapshot_pb2.ExtractionFailure) -> models.ExtractionFailure:
+    """Decodes an extraction that was given up."""
+    return models.ExtractionFailure(
+        store_id=failure.store_id,
+        scope=scopes.decode_scope(failure.scope),
+        snapshot_id=failure.snapshot_id,
+        from_turn_seq=failure.from_turn_seq,
+        to_turn_seq=failure.to_turn_seq,
+        kind=enums.MEMORY_KIND.decode(failure.kind),
+        attempts=failure.attempts,
+        failure_class=enums.FAILURE_CLASS.decode(failure.failure_class),
+        failure_time=values.decode_time(failure.failure_time),
+    )

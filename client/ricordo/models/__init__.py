@@ -113,6 +113,7 @@ from ricordo.models.settings import (
     TopicOfInterest,
 )
 from ricordo.models.snapshot import (
+    ExtractionFailure,
     ExtractionState,
     ExtractionStatus,
     KindExtraction,
@@ -157,6 +158,7 @@ __all__ = [
     "ErasureReceipt",
     "Exactly",
     "ExtractionExample",
+    "ExtractionFailure",
     "ExtractionPolicy",
     "ExtractionState",
     "ExtractionStatus",

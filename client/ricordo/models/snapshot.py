@@ -63,3 +63,17 @@ class ExtractionStatus(Model):
     last_turn_seq: int = 0
     promoted_turn_seq: int = 0
     kinds: tuple[KindProgress, ...] = ()
+
+
+class ExtractionFailure(Model):
+    """One kind out of one snapshot, given up after so many attempts; `failure_class` is of the last."""
+
+    store_id: str
+    scope: Scope
+    snapshot_id: str
+    from_turn_seq: int
+    to_turn_seq: int
+    kind: MemoryKind
+    attempts: int
+    failure_class: FailureClass
+    failure_time: datetime

@@ -64,6 +64,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND, not retryable. No such organization."""
     ERROR_REASON_SERVICE_ACCOUNT_NOT_FOUND: _ErrorReason.ValueType  # 27
     """NOT_FOUND, not retryable. No such service account in the project."""
+    ERROR_REASON_FAILURE_NOT_FOUND: _ErrorReason.ValueType  # 28
+    """NOT_FOUND, not retryable. No such extraction was given up, or none that this credential may see."""
     ERROR_REASON_EMBEDDING_MODEL_NOT_FOUND: _ErrorReason.ValueType  # 30
     """NOT_FOUND, not retryable. The installation has no embedding model of this name. Metadata: `known`."""
     ERROR_REASON_KEY_TAKEN: _ErrorReason.ValueType  # 40
@@ -186,6 +188,8 @@ ERROR_REASON_ORGANIZATION_NOT_FOUND: ErrorReason.ValueType  # 26
 """NOT_FOUND, not retryable. No such organization."""
 ERROR_REASON_SERVICE_ACCOUNT_NOT_FOUND: ErrorReason.ValueType  # 27
 """NOT_FOUND, not retryable. No such service account in the project."""
+ERROR_REASON_FAILURE_NOT_FOUND: ErrorReason.ValueType  # 28
+"""NOT_FOUND, not retryable. No such extraction was given up, or none that this credential may see."""
 ERROR_REASON_EMBEDDING_MODEL_NOT_FOUND: ErrorReason.ValueType  # 30
 """NOT_FOUND, not retryable. The installation has no embedding model of this name. Metadata: `known`."""
 ERROR_REASON_KEY_TAKEN: ErrorReason.ValueType  # 40

@@ -55,6 +55,16 @@ class ExtractionServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusResponse.FromString,
                 _registered_method=True)
+        self.ListFailures = channel.unary_unary(
+                '/ricordo.v1.ExtractionService/ListFailures',
+                request_serializer=ricordo_dot_v1_dot_extraction__service__pb2.ListFailuresRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.ListFailuresResponse.FromString,
+                _registered_method=True)
+        self.RetryFailure = channel.unary_unary(
+                '/ricordo.v1.ExtractionService/RetryFailure',
+                request_serializer=ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureResponse.FromString,
+                _registered_method=True)
 
 
 class ExtractionServiceServicer(object):
@@ -92,6 +102,20 @@ class ExtractionServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListFailures(self, request, context):
+        """Lists the extractions that were given up, newest first: after as many attempts as their class of failure allows.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RetryFailure(self, request, context):
+        """Has one of them tried again, in the background. NOT_FOUND / FAILURE_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ExtractionServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -114,6 +138,16 @@ def add_ExtractionServiceServicer_to_server(servicer, server):
                     servicer.GetExtractionStatus,
                     request_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusResponse.SerializeToString,
+            ),
+            'ListFailures': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFailures,
+                    request_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.ListFailuresRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_extraction__service__pb2.ListFailuresResponse.SerializeToString,
+            ),
+            'RetryFailure': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetryFailure,
+                    request_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -225,6 +259,60 @@ class ExtractionService(object):
             '/ricordo.v1.ExtractionService/GetExtractionStatus',
             ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusRequest.SerializeToString,
             ricordo_dot_v1_dot_extraction__service__pb2.GetExtractionStatusResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFailures(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ExtractionService/ListFailures',
+            ricordo_dot_v1_dot_extraction__service__pb2.ListFailuresRequest.SerializeToString,
+            ricordo_dot_v1_dot_extraction__service__pb2.ListFailuresResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetryFailure(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ExtractionService/RetryFailure',
+            ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureRequest.SerializeToString,
+            ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -46,6 +46,10 @@ class ExtractionServiceStub:
     """Lists snapshots, oldest first."""
     GetExtractionStatus: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.GetExtractionStatusRequest, _extraction_service_pb2.GetExtractionStatusResponse]
     """Says through which turn each kind is extracted, what is pending and what failed. NOT_FOUND / SESSION_NOT_FOUND."""
+    ListFailures: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.ListFailuresRequest, _extraction_service_pb2.ListFailuresResponse]
+    """Lists the extractions that were given up, newest first: after as many attempts as their class of failure allows."""
+    RetryFailure: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.RetryFailureRequest, _extraction_service_pb2.RetryFailureResponse]
+    """Has one of them tried again, in the background. NOT_FOUND / FAILURE_NOT_FOUND."""
 
 @_typing.type_check_only
 class ExtractionServiceAsyncStub(ExtractionServiceStub):
@@ -65,6 +69,10 @@ class ExtractionServiceAsyncStub(ExtractionServiceStub):
     """Lists snapshots, oldest first."""
     GetExtractionStatus: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.GetExtractionStatusRequest, _extraction_service_pb2.GetExtractionStatusResponse]  # type: ignore[assignment]
     """Says through which turn each kind is extracted, what is pending and what failed. NOT_FOUND / SESSION_NOT_FOUND."""
+    ListFailures: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.ListFailuresRequest, _extraction_service_pb2.ListFailuresResponse]  # type: ignore[assignment]
+    """Lists the extractions that were given up, newest first: after as many attempts as their class of failure allows."""
+    RetryFailure: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.RetryFailureRequest, _extraction_service_pb2.RetryFailureResponse]  # type: ignore[assignment]
+    """Has one of them tried again, in the background. NOT_FOUND / FAILURE_NOT_FOUND."""
 
 class ExtractionServiceServicer(metaclass=_abc_1.ABCMeta):
     """From what was said to memories."""
@@ -105,5 +113,21 @@ class ExtractionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_extraction_service_pb2.GetExtractionStatusResponse, _abc.Awaitable[_extraction_service_pb2.GetExtractionStatusResponse]]:
         """Says through which turn each kind is extracted, what is pending and what failed. NOT_FOUND / SESSION_NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def ListFailures(
+        self,
+        request: _extraction_service_pb2.ListFailuresRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extraction_service_pb2.ListFailuresResponse, _abc.Awaitable[_extraction_service_pb2.ListFailuresResponse]]:
+        """Lists the extractions that were given up, newest first: after as many attempts as their class of failure allows."""
+
+    @_abc_1.abstractmethod
+    def RetryFailure(
+        self,
+        request: _extraction_service_pb2.RetryFailureRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extraction_service_pb2.RetryFailureResponse, _abc.Awaitable[_extraction_service_pb2.RetryFailureResponse]]:
+        """Has one of them tried again, in the background. NOT_FOUND / FAILURE_NOT_FOUND."""
 
 def add_ExtractionServiceServicer_to_server(servicer: ExtractionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -28,7 +28,7 @@ from ricordo.v1 import memory_pb2 as ricordo_dot_v1_dot_memory__pb2
 from ricordo.v1 import scope_pb2 as ricordo_dot_v1_dot_scope__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19ricordo/v1/snapshot.proto\x12\nricordo.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18ricordo/v1/failure.proto\x1a\x17ricordo/v1/memory.proto\x1a\x16ricordo/v1/scope.proto\"\xbc\x02\n\x08Snapshot\x12\x13\n\x0bsnapshot_id\x18\x01 \x01(\t\x12\x10\n\x08store_id\x18\x02 \x01(\t\x12 \n\x05scope\x18\x03 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x15\n\rfrom_turn_seq\x18\x04 \x01(\x03\x12\x13\n\x0bto_turn_seq\x18\x05 \x01(\x03\x12\x1d\n\x15\x63ontext_from_turn_seq\x18\x06 \x01(\x03\x12)\n\x05\x63\x61use\x18\x07 \x01(\x0e\x32\x1a.ricordo.v1.PromotionCause\x12\x0f\n\x07summary\x18\x08 \x01(\t\x12/\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xtractions\x18\n \x03(\x0b\x32\x1a.ricordo.v1.KindExtraction\"\xac\x01\n\x0eKindExtraction\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12*\n\x05state\x18\x02 \x01(\x0e\x32\x1b.ricordo.v1.ExtractionState\x12\x17\n\x0f\x66\x61iled_attempts\x18\x03 \x01(\x05\x12/\n\rfailure_class\x18\x04 \x01(\x0e\x32\x18.ricordo.v1.FailureClass*\xab\x01\n\x0ePromotionCause\x12\x1f\n\x1bPROMOTION_CAUSE_UNSPECIFIED\x10\x00\x12\x1e\n\x1aPROMOTION_CAUSE_TURN_COUNT\x10\x01\x12\x1f\n\x1bPROMOTION_CAUSE_TOPIC_SHIFT\x10\x02\x12\x18\n\x14PROMOTION_CAUSE_IDLE\x10\x03\x12\x1d\n\x19PROMOTION_CAUSE_REQUESTED\x10\x04*\x89\x01\n\x0f\x45xtractionState\x12 \n\x1c\x45XTRACTION_STATE_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x45XTRACTION_STATE_PENDING\x10\x01\x12\x19\n\x15\x45XTRACTION_STATE_DONE\x10\x02\x12\x1b\n\x17\x45XTRACTION_STATE_FAILED\x10\x03\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19ricordo/v1/snapshot.proto\x12\nricordo.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18ricordo/v1/failure.proto\x1a\x17ricordo/v1/memory.proto\x1a\x16ricordo/v1/scope.proto\"\xbc\x02\n\x08Snapshot\x12\x13\n\x0bsnapshot_id\x18\x01 \x01(\t\x12\x10\n\x08store_id\x18\x02 \x01(\t\x12 \n\x05scope\x18\x03 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x15\n\rfrom_turn_seq\x18\x04 \x01(\x03\x12\x13\n\x0bto_turn_seq\x18\x05 \x01(\x03\x12\x1d\n\x15\x63ontext_from_turn_seq\x18\x06 \x01(\x03\x12)\n\x05\x63\x61use\x18\x07 \x01(\x0e\x32\x1a.ricordo.v1.PromotionCause\x12\x0f\n\x07summary\x18\x08 \x01(\t\x12/\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xtractions\x18\n \x03(\x0b\x32\x1a.ricordo.v1.KindExtraction\"\xac\x01\n\x0eKindExtraction\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12*\n\x05state\x18\x02 \x01(\x0e\x32\x1b.ricordo.v1.ExtractionState\x12\x17\n\x0f\x66\x61iled_attempts\x18\x03 \x01(\x05\x12/\n\rfailure_class\x18\x04 \x01(\x0e\x32\x18.ricordo.v1.FailureClass\"\xa3\x02\n\x11\x45xtractionFailure\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x13\n\x0bsnapshot_id\x18\x03 \x01(\t\x12\x15\n\rfrom_turn_seq\x18\x04 \x01(\x03\x12\x13\n\x0bto_turn_seq\x18\x05 \x01(\x03\x12$\n\x04kind\x18\x06 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x10\n\x08\x61ttempts\x18\x07 \x01(\x05\x12/\n\rfailure_class\x18\x08 \x01(\x0e\x32\x18.ricordo.v1.FailureClass\x12\x30\n\x0c\x66\x61ilure_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp*\xab\x01\n\x0ePromotionCause\x12\x1f\n\x1bPROMOTION_CAUSE_UNSPECIFIED\x10\x00\x12\x1e\n\x1aPROMOTION_CAUSE_TURN_COUNT\x10\x01\x12\x1f\n\x1bPROMOTION_CAUSE_TOPIC_SHIFT\x10\x02\x12\x18\n\x14PROMOTION_CAUSE_IDLE\x10\x03\x12\x1d\n\x19PROMOTION_CAUSE_REQUESTED\x10\x04*\x89\x01\n\x0f\x45xtractionState\x12 \n\x1c\x45XTRACTION_STATE_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x45XTRACTION_STATE_PENDING\x10\x01\x12\x19\n\x15\x45XTRACTION_STATE_DONE\x10\x02\x12\x1b\n\x17\x45XTRACTION_STATE_FAILED\x10\x03\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,12 +36,14 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ricordo.v1.snapshot_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
-  _globals['_PROMOTIONCAUSE']._serialized_start=644
-  _globals['_PROMOTIONCAUSE']._serialized_end=815
-  _globals['_EXTRACTIONSTATE']._serialized_start=818
-  _globals['_EXTRACTIONSTATE']._serialized_end=955
+  _globals['_PROMOTIONCAUSE']._serialized_start=938
+  _globals['_PROMOTIONCAUSE']._serialized_end=1109
+  _globals['_EXTRACTIONSTATE']._serialized_start=1112
+  _globals['_EXTRACTIONSTATE']._serialized_end=1249
   _globals['_SNAPSHOT']._serialized_start=150
   _globals['_SNAPSHOT']._serialized_end=466
   _globals['_KINDEXTRACTION']._serialized_start=469
   _globals['_KINDEXTRACTION']._serialized_end=641
+  _globals['_EXTRACTIONFAILURE']._serialized_start=644
+  _globals['_EXTRACTIONFAILURE']._serialized_end=935
 # @@protoc_insertion_point(module_scope)

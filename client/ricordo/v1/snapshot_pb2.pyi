@@ -180,3 +180,61 @@ class KindExtraction(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___KindExtraction: _TypeAlias = KindExtraction  # noqa: Y015
+
+@_typing.final
+class ExtractionFailure(_message.Message):
+    """One kind out of one snapshot, given up. Its turns are kept, and what else was extracted from them."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    SNAPSHOT_ID_FIELD_NUMBER: _builtins.int
+    FROM_TURN_SEQ_FIELD_NUMBER: _builtins.int
+    TO_TURN_SEQ_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    ATTEMPTS_FIELD_NUMBER: _builtins.int
+    FAILURE_CLASS_FIELD_NUMBER: _builtins.int
+    FAILURE_TIME_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store it lies in."""
+    snapshot_id: _builtins.str
+    """The snapshot."""
+    from_turn_seq: _builtins.int
+    """Its first turn."""
+    to_turn_seq: _builtins.int
+    """Its last turn."""
+    kind: _memory_pb2.MemoryKind.ValueType
+    """The kind."""
+    attempts: _builtins.int
+    """How often it was tried."""
+    failure_class: _failure_pb2.FailureClass.ValueType
+    """Why the last attempt failed."""
+    @_builtins.property
+    def scope(self) -> _scope_pb2.Scope:
+        """The session's exact scope."""
+
+    @_builtins.property
+    def failure_time(self) -> _timestamp_pb2.Timestamp:
+        """When it did."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        scope: _scope_pb2.Scope | None = ...,
+        snapshot_id: _builtins.str = ...,
+        from_turn_seq: _builtins.int = ...,
+        to_turn_seq: _builtins.int = ...,
+        kind: _memory_pb2.MemoryKind.ValueType = ...,
+        attempts: _builtins.int = ...,
+        failure_class: _failure_pb2.FailureClass.ValueType = ...,
+        failure_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["failure_time", b"failure_time", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "failure_class", b"failure_class", "failure_time", b"failure_time", "from_turn_seq", b"from_turn_seq", "kind", b"kind", "scope", b"scope", "snapshot_id", b"snapshot_id", "store_id", b"store_id", "to_turn_seq", b"to_turn_seq"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExtractionFailure: _TypeAlias = ExtractionFailure  # noqa: Y015

@@ -19,6 +19,7 @@ from ricordo_server.db.jobs import defer_job
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
+from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.paging import Page, PageRequest
 from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.promotion import Backlog, Promotion, promotion_due, split_runs
@@ -76,11 +77,17 @@ async def _promote(
     )
     for snapshot_id, _, _ in runs:
         for kind in policy.kinds:
-            arguments = {"store_id": connection.store_name, "snapshot_id": snapshot_id, "kind": kind}
-            # One after the other, so that what was said later is known later.
-            lock = f"{EXTRACT}:{connection.store_id}:{scope.key}:{kind}"
-            await defer_job(connection, EXTRACT, arguments, lock=lock)
+            await defer_extraction(connection, scope, snapshot_id, kind)
     return [snapshot_id for snapshot_id, _, _ in runs]
+
+
+async def defer_extraction(
+    connection: TenantConnection, scope: Scope, snapshot_id: str, kind: MemoryKind
+) -> None:
+    """Those of a session one after the other, so that what was said later is known later."""
+    arguments = {"store_id": connection.store_name, "snapshot_id": snapshot_id, "kind": kind}
+    lock = f"{EXTRACT}:{connection.store_id}:{scope.key}:{kind}"
+    await defer_job(connection, EXTRACT, arguments, lock=lock)
 
 
 async def promote_idle(services: Services, call: Call, store_id: str, scope_key: str) -> None:

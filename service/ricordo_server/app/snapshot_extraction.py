@@ -43,7 +43,8 @@ async def extract_snapshot(
         return
 
     async def checkpoint(connection: TenantConnection, generation: Generation) -> None:
-        if not await snapshots_db.finish_extraction(connection, snapshot_id, kind):
+        is_whole = not generation.dropped.incomplete
+        if not await snapshots_db.finish_extraction(connection, snapshot_id, kind, is_whole=is_whole):
             raise AlreadyExtracted
         if summary := summary_of(generation):
             await snapshots_db.set_summary(connection, snapshot_id, summary)

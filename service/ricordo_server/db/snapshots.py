@@ -20,6 +20,7 @@ from ricordo_server.domain.paging import OrderBy, Page, PageRequest
 from ricordo_server.domain.promotion import Backlog
 from ricordo_server.domain.scope import Scope, ScopeFilter
 from ricordo_server.domain.snapshot import (
+    ExtractionFailure,
     ExtractionState,
     KindExtraction,
     KindProgress,
@@ -29,6 +30,10 @@ from ricordo_server.domain.snapshot import (
 
 WEIGHT = bytes_of(snapshot.c.summary)
 ORDERS = {"create_time": time_key(snapshot.c.create_time)}
+OF_FAILURE = ("kind", "attempts", "failure_class", "update_time")
+SAME_SNAPSHOT = and_(
+    *(snapshot.c[name] == extraction.c[name] for name in ("project_id", "store_id", "snapshot_id"))
+)
 
 
 def _insert(table: Any, names: Sequence[str]) -> Any:
@@ -145,12 +150,23 @@ async def get_pending(connection: TenantConnection, snapshot_id: str, kind: Memo
     return snapshot_from(row, connection) if row else None
 
 
-async def finish_extraction(connection: TenantConnection, snapshot_id: str, kind: MemoryKind) -> bool:
-    """Marks the kind extracted; False when somebody else has, or the snapshot is gone."""
+async def finish_extraction(
+    connection: TenantConnection, snapshot_id: str, kind: MemoryKind, *, is_whole: bool
+) -> bool:
+    """Marks the kind extracted; False when somebody else has, or the snapshot is gone.
+
+    What is not whole is given up instead: what there is of it is kept, and that it is not all can be seen.
+    """
+    done = {"state": ExtractionState.DONE}
+    given_up = {
+        "state": ExtractionState.FAILED,
+        "attempts": extraction.c.attempts + 1,
+        "failure_class": FailureClass.CONTENT,
+    }
     statement = (
         update(extraction)
         .where(_is(connection, snapshot_id, kind), extraction.c.state == ExtractionState.PENDING)
-        .values(state=ExtractionState.DONE, update_time=func.clock_timestamp())
+        .values({**(done if is_whole else given_up), "update_time": func.clock_timestamp()})
     )
     return (await connection.execute(statement)).rowcount == 1
 
@@ -221,3 +237,49 @@ async def read_progress(connection: TenantConnection, scope: Scope) -> list[Kind
         )
         for row in rows
     ]
+
+
+async def list_failures(
+    connection: TenantConnection, scope: ScopeFilter, page: PageRequest
+) -> Page[ExtractionFailure]:
+    """Newest first."""
+    statement = (
+        select(snapshot, *(extraction.c[name] for name in OF_FAILURE))
+        .select_from(snapshot.join(extraction, SAME_SNAPSHOT))
+        .where(in_tenant(snapshot, connection), in_tenant(extraction, connection), in_scope(snapshot, scope))
+        .where(extraction.c.state == ExtractionState.FAILED)
+    )
+    newest = replace(time_key(extraction.c.update_time), descending=True)
+    keys = [newest, text_key(extraction.c.snapshot_id), text_key(extraction.c.kind.collate("C"))]
+    return await fetch_page(
+        connection, statement, keys, page, lambda row: _failure_from(row, connection), weight=WEIGHT
+    )
+
+
+def _failure_from(row: Row, connection: TenantConnection) -> ExtractionFailure:
+    return ExtractionFailure(
+        connection.store_name,
+        scope_from(row),
+        row["snapshot_id"],
+        row["from_seq"],
+        row["to_seq"],
+        MemoryKind(row["kind"]),
+        row["attempts"],
+        FailureClass(row["failure_class"]),
+        row["update_time"],
+    )
+
+
+async def reopen_extraction(connection: TenantConnection, snapshot_id: str, kind: MemoryKind) -> Scope | None:
+    """What was given up is still to be extracted; answers the session's scope, None when nothing was given up."""
+    given_up = and_(_is(connection, snapshot_id, kind), extraction.c.state == ExtractionState.FAILED)
+    reopened = (
+        update(extraction)
+        .where(given_up)
+        .values(state=ExtractionState.PENDING, attempts=0, update_time=func.clock_timestamp())
+    )
+    if (await connection.execute(reopened)).rowcount == 0:
+        return None
+    statement = select(snapshot).where(in_tenant(snapshot, connection), snapshot.c.snapshot_id == snapshot_id)
+    row = await connection.fetch_one(statement)
+    return scope_from(row) if row else None

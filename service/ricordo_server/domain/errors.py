@@ -29,6 +29,7 @@ class Reason(StrEnum):
     PROJECT_NOT_FOUND = auto()
     ORGANIZATION_NOT_FOUND = auto()
     SERVICE_ACCOUNT_NOT_FOUND = auto()
+    FAILURE_NOT_FOUND = auto()
     EMBEDDING_MODEL_NOT_FOUND = auto()
     KEY_TAKEN = auto()
     ID_TAKEN = auto()

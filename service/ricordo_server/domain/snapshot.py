@@ -53,6 +53,21 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
+class ExtractionFailure:
+    """One kind out of one snapshot, given up after so many attempts; `failure_class` is of the last."""
+
+    store_id: str
+    scope: Scope
+    snapshot_id: str
+    from_seq: int
+    to_seq: int
+    kind: MemoryKind
+    attempts: int
+    failure_class: FailureClass
+    failure_time: datetime
+
+
+@dataclass(frozen=True)
 class KindProgress:
     """Of one kind, every turn up to `extracted_seq` is extracted; behind it snapshots are pending or failed."""
 

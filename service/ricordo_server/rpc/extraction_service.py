@@ -3,13 +3,16 @@
 from typing import Any
 
 from ricordo.v1 import extraction_service_pb2, extraction_service_pb2_grpc
-from ricordo_server.app import generation, promotion
+from ricordo_server.app import extraction_failures, generation, promotion
 from ricordo_server.app.services import Services
+from ricordo_server.domain.errors import invalid_field
 from ricordo_server.rpc.calls import answer_once, read_call
+from ricordo_server.rpc.checks import TURN_ID, check_pattern
 from ricordo_server.rpc.convert.generation import decode_order, decode_rules, encode_generation
+from ricordo_server.rpc.convert.memories import decode_kind
 from ricordo_server.rpc.convert.scope import decode_scope_filter
 from ricordo_server.rpc.convert.sessions import decode_session_scope
-from ricordo_server.rpc.convert.snapshots import encode_snapshot, encode_status
+from ricordo_server.rpc.convert.snapshots import encode_failure, encode_snapshot, encode_status
 from ricordo_server.rpc.pages import decode_page, encode_page
 
 pb = extraction_service_pb2
@@ -56,4 +59,25 @@ class ExtractionService(extraction_service_pb2_grpc.ExtractionServiceServicer):
         scope = decode_session_scope(request.scope)
         return encode_status(
             await promotion.get_extraction_status(self._services, read_call(), request.store_id, scope)
+        )
+
+    async def ListFailures(self, request: pb.ListFailuresRequest, context: Any) -> pb.ListFailuresResponse:
+        call = read_call()
+        scope, page = decode_scope_filter(request.scope), decode_page(request, call.principal)
+        found = await extraction_failures.list_failures(self._services, call, request.store_id, scope, page)
+        messages, token = encode_page(request, call.principal, found, encode_failure)
+        return pb.ListFailuresResponse(failures=messages, next_page_token=token)
+
+    async def RetryFailure(self, request: pb.RetryFailureRequest, context: Any) -> pb.RetryFailureResponse:
+        snapshot_id = check_pattern("snapshot_id", request.snapshot_id, TURN_ID)
+        kind = decode_kind(request.kind, "kind")
+        if kind is None:
+            raise invalid_field("kind", "say which kind is to be extracted again")
+        return await answer_once(
+            request,
+            pb.RetryFailureResponse,
+            lambda nothing: pb.RetryFailureResponse(),
+            lambda call: extraction_failures.retry_failure(
+                self._services, call, request.store_id, snapshot_id, kind
+            ),
         )

@@ -498,6 +498,30 @@ CASES = {
         lambda found: found.display_name == "One",
         {"organization_id": "o1"},
     ),
+    "ListFailures": Case(
+        lambda client: first(
+            client.extraction.list_failures(scope=models.Matching(user_id="ada"), page_size=3)
+        ),
+        extraction.ListFailuresResponse(
+            failures=[
+                snapshot_pb2.ExtractionFailure(
+                    snapshot_id="n1",
+                    kind="MEMORY_KIND_SEMANTIC",
+                    attempts=1,
+                    failure_class="FAILURE_CLASS_CONTENT",
+                    failure_time=NOON_WIRE,
+                )
+            ]
+        ),
+        lambda failure: (failure.kind, failure.failure_class, failure.attempts) == ("semantic", "content", 1),
+        {"scope.matching.user_id": "ada", "page_size": 3},
+    ),
+    "RetryFailure": Case(
+        lambda client: client.extraction.retry_failure("n1", "semantic"),
+        extraction.RetryFailureResponse(),
+        lambda answer: answer is None,
+        {"snapshot_id": "n1", "kind": 1},
+    ),
     "PromoteSession": Case(
         lambda client: client.sessions.promote(SESSION),
         extraction.PromoteSessionResponse(snapshot_ids=["n1"]),

@@ -5,7 +5,13 @@ from typing import Any
 from ricordo.v1 import extraction_service_pb2 as pb
 from ricordo.v1 import failure_pb2, memory_pb2, snapshot_pb2
 from ricordo_server.domain.failure import FailureClass
-from ricordo_server.domain.snapshot import ExtractionStatus, KindExtraction, KindProgress, Snapshot
+from ricordo_server.domain.snapshot import (
+    ExtractionFailure,
+    ExtractionStatus,
+    KindExtraction,
+    KindProgress,
+    Snapshot,
+)
 from ricordo_server.rpc.convert.enums import encode_enum
 from ricordo_server.rpc.convert.scope import encode_scope
 from ricordo_server.rpc.convert.times import encode_time
@@ -37,6 +43,20 @@ def _encode_extraction(extraction: KindExtraction) -> snapshot_pb2.KindExtractio
         state=encode_enum(extraction.state, STATE),
         failed_attempts=extraction.attempts,
         failure_class=encode_failure_class(extraction.failure_class),
+    )
+
+
+def encode_failure(failure: ExtractionFailure) -> snapshot_pb2.ExtractionFailure:
+    return snapshot_pb2.ExtractionFailure(
+        store_id=failure.store_id,
+        scope=encode_scope(failure.scope),
+        snapshot_id=failure.snapshot_id,
+        from_turn_seq=failure.from_seq,
+        to_turn_seq=failure.to_seq,
+        kind=encode_enum(failure.kind, KIND),
+        attempts=failure.attempts,
+        failure_class=encode_failure_class(failure.failure_class),
+        failure_time=encode_time(failure.failure_time),
     )
 
 
