@@ -41,6 +41,7 @@ GROUPS = {
     "sessions": "batch_record_turns create delete get get_extraction_status get_turn list list_snapshots list_turns "
     "promote record_turn search_turns",
     "stores": "create delete get grant list list_grants revoke update",
+    "memory_stores": "create delete get grant_permission list update",
     "context": "build",
     "project": "drop_embedding_model get list_audit_records list_embedding_models register_embedding_model "
     "switch_embedding_model update",

@@ -9,6 +9,7 @@ from ricordo._async.contexts import AsyncContexts
 from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.identities import AsyncIdentity
 from ricordo._async.memories import AsyncMemories
+from ricordo._async.memory_stores import AsyncMemoryStores
 from ricordo._async.projects import AsyncAdmin, AsyncProject
 from ricordo._async.sessions import AsyncSessions
 from ricordo._async.stores import AsyncStores
@@ -30,6 +31,7 @@ class AsyncClient:
         sessions: Short-term memory.
         context: One block of context for the next prompt.
         stores: The containers of the project.
+        memory_stores: The same as stores of entries, which agents keep under paths.
         project: The project of the credential.
         identity: Who the caller is, service accounts and tokens.
         admin: The installation, for operators.
@@ -89,6 +91,7 @@ class AsyncClient:
         self.extraction = AsyncExtraction(self._connection)
         self.context = AsyncContexts(self._connection)
         self.stores = AsyncStores(self._connection)
+        self.memory_stores = AsyncMemoryStores(self.stores, self.memories)
         self.project = AsyncProject(self._connection)
         self.identity = AsyncIdentity(self._connection)
         self.admin = AsyncAdmin(self._connection)

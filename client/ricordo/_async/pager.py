@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from ricordo.models import Page
 
 Item = TypeVar("Item", covariant=True)
+Other = TypeVar("Other")
 
 
 class AsyncPager(Generic[Item]):
@@ -18,6 +19,15 @@ class AsyncPager(Generic[Item]):
     def __init__(self, fetch: Callable[[str], Awaitable[Page[Item]]], page_token: str) -> None:
         self._fetch = fetch
         self._page_token = page_token
+
+    def mapped(self, change: Callable[[Item], Other]) -> "AsyncPager[Other]":
+        """The same list with each item changed."""
+
+        async def fetch(token: str) -> Page[Other]:
+            page = await self._fetch(token)
+            return Page(tuple(map(change, page.items)), page.next_page_token)
+
+        return AsyncPager(fetch, self._page_token)
 
     async def pages(self) -> AsyncIterator[Page[Item]]:
         """The pages, one call for each.

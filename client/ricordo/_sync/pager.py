@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 from ricordo.models import Page
 
 Item = TypeVar("Item", covariant=True)
+Other = TypeVar("Other")
 
 
 class Pager(Generic[Item]):
@@ -19,6 +20,15 @@ class Pager(Generic[Item]):
     def __init__(self, fetch: Callable[[str], Page[Item]], page_token: str) -> None:
         self._fetch = fetch
         self._page_token = page_token
+
+    def mapped(self, change: Callable[[Item], Other]) -> "Pager[Other]":
+        """The same list with each item changed."""
+
+        def fetch(token: str) -> Page[Other]:
+            page = self._fetch(token)
+            return Page(tuple(map(change, page.items)), page.next_page_token)
+
+        return Pager(fetch, self._page_token)
 
     def pages(self) -> Iterator[Page[Item]]:
         """The pages, one call for each.

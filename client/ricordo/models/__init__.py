@@ -121,6 +121,7 @@ from ricordo.models.snapshot import (
     PromotionCause,
     Snapshot,
 )
+from ricordo.models.store_entry import EntrySource, StoreEntry
 from ricordo.models.turn import DeletedSession, NewTurn, RecordedTurn, Session, ToolCall, Turn
 
 __all__ = [
@@ -153,6 +154,7 @@ __all__ = [
     "Domain",
     "EmbeddingModel",
     "EmbeddingModelState",
+    "EntrySource",
     "EpisodicDetails",
     "EpisodicEntry",
     "ErasureReceipt",
@@ -234,6 +236,7 @@ __all__ = [
     "SpokenTurn",
     "Store",
     "StoreAccess",
+    "StoreEntry",
     "StoreGrant",
     "TagScalar",
     "TaxonomicDetails",

@@ -1,0 +1,385 @@
+"""Memory stores, each a container of entries that agents keep under paths: `client.memory_stores`."""
+
+import builtins
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Self
+
+from pydantic import PrivateAttr
+
+from ricordo import models
+from ricordo._async.memories import AsyncMemories
+from ricordo._async.pager import AsyncPager
+from ricordo._async.stores import AsyncStores
+from ricordo._convert import store_entries as entries
+from ricordo.errors import MemoryClientError
+from ricordo.models import MemoryKind, StoreEntry, View
+
+DOCUMENTS = (MemoryKind.DOCUMENT,)
+
+
+class AsyncMemoryStores:
+    """Creates, finds, changes and deletes memory stores.
+
+    A store is named by its id or as "memory-stores/<id>". Failures are `MemoryAPIError`s, whose `code` is a name such
+    as "ALREADY_EXISTS". `timeout` is in seconds, retries included (None: the client's).
+    """
+
+    def __init__(self, stores: AsyncStores, memories: AsyncMemories) -> None:
+        self._stores = stores
+        self._memories = memories
+
+    def _handle(self, store: models.Store) -> "AsyncMemoryStore":
+        return AsyncMemoryStore(self._stores, self._memories, store)
+
+    async def create(
+        self, store_id: str, *, description: str = "", timeout: float | None = None
+    ) -> "AsyncMemoryStore":
+        """Creates a store that only its creator, the project's admins and those with a grant can use.
+
+        Args:
+            store_id: 3 to 56 of `[a-z0-9-]`, first a letter, last no hyphen; cannot be changed.
+            description: What it is for, at most 8 KiB.
+            timeout: Seconds.
+
+        Raises:
+            AlreadyExistsError: The id is taken.
+        """
+        store = await self._stores.create(
+            entries.store_id_of(store_id),
+            description=description,
+            access=models.StoreAccess.RESTRICTED,
+            timeout=timeout,
+        )
+        return self._handle(store)
+
+    async def get(self, store_id: str, *, timeout: float | None = None) -> "AsyncMemoryStore":
+        """Finds a store.
+
+        Raises:
+            NotFoundError: There is none, or none that this credential may see.
+        """
+        return self._handle(await self._stores.get(entries.store_id_of(store_id), timeout=timeout))
+
+    def list(
+        self, *, page_size: int | None = None, page_token: str = "", timeout: float | None = None
+    ) -> AsyncPager["AsyncMemoryStore"]:
+        """Lists the stores that the credential may see, by id; nothing is fetched until iterated.
+
+        Args:
+            page_size: Stores fetched at a time, 1 to 100; None: 10.
+            page_token: Where to continue.
+            timeout: Seconds for each page.
+
+        Raises:
+            MemoryClientError: `page_size` is out of range.
+        """
+        stores = self._stores.list(
+            page_size=entries.page_size_of(page_size), page_token=page_token, timeout=timeout
+        )
+        return stores.mapped(self._handle)
+
+    async def update(
+        self, store_id: str, *, description: str, timeout: float | None = None
+    ) -> "AsyncMemoryStore":
+        """Changes the description.
+
+        Raises:
+            NotFoundError: There is no such store.
+        """
+        store = await self._stores.update(
+            entries.store_id_of(store_id), description=description, timeout=timeout
+        )
+        return self._handle(store)
+
+    async def delete(self, store_id: str, *, timeout: float | None = None) -> None:
+        """Deletes a store with everything in it.
+
+        Raises:
+            NotFoundError: There is no such store.
+        """
+        await self._stores.delete(entries.store_id_of(store_id), force=True, timeout=timeout)
+
+    async def grant_permission(
+        self, store_id: str, principal: str, permission: str = "WRITE", *, timeout: float | None = None
+    ) -> None:
+        """Lets a service account use a store; for its creator and the project's admins.
+
+        Args:
+            store_id: The store.
+            principal: The id of a service account.
+            permission: "READ" or "WRITE".
+            timeout: Seconds.
+
+        Raises:
+            MemoryAuthError: The caller may not grant.
+        """
+        await self._stores.grant(entries.store_id_of(store_id), principal, access=permission, timeout=timeout)
+
+
+@dataclass(frozen=True)
+class AsyncMemoryStore:
+    """A memory store. Every call names the actor whose entries it is about; it never crosses to another's."""
+
+    _stores: AsyncStores
+    _memories: AsyncMemories
+    record: models.Store
+
+    @property
+    def id(self) -> str:
+        """The store's id."""
+        return self.record.store_id
+
+    @property
+    def name(self) -> str:
+        """ "memory-stores/<id>"."""
+        return f"{entries.STORES}{self.id}"
+
+    @property
+    def description(self) -> str:
+        """What it is for."""
+        return self.record.description
+
+    async def update(self, *, description: str, timeout: float | None = None) -> "AsyncMemoryStore":
+        """Changes the description."""
+        store = await self._stores.update(self.id, description=description, timeout=timeout)
+        return AsyncMemoryStore(self._stores, self._memories, store)
+
+    async def delete(self, *, timeout: float | None = None) -> None:
+        """Deletes the store with everything in it."""
+        await self._stores.delete(self.id, force=True, timeout=timeout)
+
+    async def grant_permission(
+        self, principal: str, permission: str = "WRITE", *, timeout: float | None = None
+    ) -> None:
+        """Lets a service account use the store: "READ" or "WRITE"."""
+        await self._stores.grant(self.id, principal, access=permission, timeout=timeout)
+
+    async def add(
+        self,
+        *,
+        actor_id: str,
+        path: str,
+        content: str,
+        session_id: str | None = None,
+        description: str | None = None,
+        entry_id: str = "",
+        timeout: float | None = None,
+    ) -> "AsyncStoredEntry":
+        """Writes a new entry.
+
+        Args:
+            actor_id: Whose it is.
+            path: Absolute, case-sensitive, without empty, "." and ".." segments; at most 512 bytes.
+            content: At most 256 KiB.
+            session_id: The session it belongs to: the same path with and without one are two entries.
+            description: What it holds, at most 8 KiB; searched too.
+            entry_id: An id of one's own, at most 63 of `[a-z0-9-]`.
+            timeout: Seconds.
+
+        Raises:
+            AlreadyExistsError: The actor has an entry at this path, in this session.
+        """
+        new = entries.new_entry(entries.scope_of(actor_id, session_id), path, content, description, entry_id)
+        return self._entry(await self._memories.create(new, store=self.id, timeout=timeout))
+
+    async def put(
+        self,
+        *,
+        actor_id: str,
+        path: str,
+        content: str,
+        session_id: str | None = None,
+        description: str | None = None,
+        append: bool = False,
+        timeout: float | None = None,
+    ) -> "AsyncStoredEntry":
+        """Writes an entry, over the one that is there if any; atomic however many write at once.
+
+        Args:
+            actor_id: Whose it is.
+            path: As in `add`.
+            content: The new content, or the lines to add.
+            session_id: The session it belongs to.
+            description: None keeps the one that is there.
+            append: Add the content as new lines at the end, unless those whole lines are there already.
+            timeout: Seconds.
+        """
+        new = entries.new_entry(entries.scope_of(actor_id, session_id), path, content, description)
+        result = await self._memories.put(
+            new, update_mask=entries.put_mask(description), append=append, store=self.id, timeout=timeout
+        )
+        return self._entry(result.memory)
+
+    async def get(
+        self,
+        entry_id: str,
+        *,
+        read_mask: Collection[str] | str | None = None,
+        timeout: float | None = None,
+    ) -> "AsyncStoredEntry":
+        """Reads an entry by its id or name.
+
+        Args:
+            entry_id: The id, or "memory-stores/<store>/entries/<id>".
+            read_mask: The fields to read; without `content` among them it is left out. None: all.
+            timeout: Seconds.
+
+        Raises:
+            NotFoundError: There is none, or none that this credential may see.
+        """
+        given = entries.entry_id_of(entry_id, self.id)
+        memory = await self._memories.get(given, store=self.id, timeout=timeout)
+        if memory.kind is not MemoryKind.DOCUMENT:
+            raise MemoryClientError(
+                f"{entry_id} is a memory of kind {memory.kind}: read it with client.memories"
+            )
+        return self._entry(memory, entries.view_of(read_mask, View.FULL))
+
+    def list(
+        self,
+        *,
+        actor_id: str,
+        path_prefix: str | None = None,
+        path: str | None = None,
+        session_id: str | None = None,
+        view: View | str = View.FULL,
+        read_mask: Collection[str] | str | None = None,
+        page_size: int | None = None,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> AsyncPager["AsyncStoredEntry"]:
+        """Lists entries by path; nothing is fetched until iterated.
+
+        Args:
+            actor_id: Whose.
+            path_prefix: Only those whose path begins so.
+            path: Only those at exactly this path, in every session and without one; `session_id` is ignored then.
+            session_id: Only those of this session; entries without a session are left out.
+            view: `basic` leaves out content.
+            read_mask: As in `get`; wins over `view`.
+            page_size: Entries fetched at a time, 1 to 100; None: 10.
+            page_token: Where to continue.
+            timeout: Seconds for each page.
+
+        Raises:
+            MemoryClientError: `path` and `path_prefix` are both given, or `page_size` is out of range.
+        """
+        wanted = entries.view_of(read_mask, view)
+        memories = self._memories.list(
+            scope=entries.matching(actor_id, None if path is not None else session_id),
+            kinds=DOCUMENTS,
+            filters=entries.path_filter(path, path_prefix),
+            order_by="key",
+            view=wanted,
+            page_size=entries.page_size_of(page_size),
+            page_token=page_token,
+            store=self.id,
+            timeout=timeout,
+        )
+        return memories.mapped(lambda memory: self._entry(memory, wanted))
+
+    async def search(
+        self,
+        *,
+        actor_id: str,
+        query: str,
+        path_prefix: str | None = None,
+        session_id: str | None = None,
+        limit: int | None = None,
+        page_size: int | None = None,
+        timeout: float | None = None,
+    ) -> builtins.list["AsyncEntryHit"]:
+        """Finds entries by words and by meaning, in content and description; best first.
+
+        Args:
+            actor_id: Whose.
+            query: At most 8 KiB.
+            path_prefix: Only those whose path begins so.
+            session_id: Only those of this session; entries without a session are left out.
+            limit: How many, 1 to 100; None: 100.
+            page_size: Another name of `limit`.
+            timeout: Seconds.
+        """
+        found = await self._memories.search(
+            query,
+            top_k=entries.search_limit(limit, page_size),
+            scope=entries.matching(actor_id, session_id),
+            kinds=DOCUMENTS,
+            filters=entries.path_filter(None, path_prefix),
+            store=self.id,
+            timeout=timeout,
+        )
+        return [AsyncEntryHit(self._entry(hit.memory), hit.score) for hit in found.hits]
+
+    def _entry(self, memory: models.Memory, view: View = View.FULL) -> "AsyncStoredEntry":
+        return AsyncStoredEntry.model_validate(entries.entry_fields(memory, self.id, view))._in(self)
+
+
+class AsyncStoredEntry(StoreEntry):
+    """An entry that can be changed and deleted."""
+
+    _store: AsyncMemoryStore = PrivateAttr()
+
+    def _in(self, store: AsyncMemoryStore) -> Self:
+        self._store = store
+        return self
+
+    async def update(
+        self,
+        *,
+        content: str | None = None,
+        description: str | None = None,
+        expected_revision: int | None = None,
+        timeout: float | None = None,
+    ) -> "AsyncStoredEntry":
+        """Changes content, description or both; "" clears a description.
+
+        Args:
+            content: The new content.
+            description: The new description.
+            expected_revision: Refuse when the entry is at another one.
+            timeout: Seconds.
+
+        Raises:
+            MemoryClientError: Nothing is given.
+            NotFoundError: It is not there any more.
+            RevisionMismatchError: It is not at the expected revision.
+        """
+        memory = await self._store._memories.update(
+            self.entry_id,
+            entries.changes_of(content, description),
+            expected_revision=expected_revision,
+            store=self._store.id,
+            timeout=timeout,
+        )
+        return self._store._entry(memory)
+
+    async def edit(self, old: str, new: str, *, timeout: float | None = None) -> "AsyncStoredEntry":
+        """Replaces a text that occurs once in the content as it was read.
+
+        Raises:
+            MemoryClientError: `old` is not in it, or more than once: give more of its surroundings.
+            RevisionMismatchError: The entry has changed since it was read: read it again.
+        """
+        content = entries.replaced_once(self.content, old, new)
+        return await self.update(content=content, expected_revision=self.revision, timeout=timeout)
+
+    async def delete(self, *, expected_revision: int | None = None, timeout: float | None = None) -> None:
+        """Deletes the entry.
+
+        Raises:
+            NotFoundError: It is not there any more.
+            RevisionMismatchError: It is not at the expected revision.
+        """
+        await self._store._memories.delete(
+            self.entry_id, expected_revision=expected_revision, store=self._store.id, timeout=timeout
+        )
+
+
+@dataclass(frozen=True)
+class AsyncEntryHit:
+    """An entry that a search found; scores of one answer compare, larger is better."""
+
+    memory: AsyncStoredEntry
+    score: float

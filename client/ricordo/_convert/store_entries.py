@@ -1,0 +1,172 @@
+"""Entries of memory stores: they are documents, with the actor as user and the path as key."""
+
+from collections.abc import Collection
+
+from ricordo import models
+from ricordo.errors import MemoryClientError
+from ricordo.models.store_entry import EntrySource
+
+STORES = "memory-stores/"
+ENTRIES = "/entries/"
+DEFAULT_PAGE_SIZE = 10
+MAX_PAGE_SIZE = 100
+# What a read mask may name, and who is asked for the whole when it names none of these.
+CONTENT = "content"
+
+
+def store_id_of(name: str) -> str:
+    """The id in "memory-stores/<id>", or the id itself.
+
+    Raises:
+        MemoryClientError: It is neither.
+    """
+    store_id = name.removeprefix(STORES)
+    if not store_id or "/" in store_id:
+        raise MemoryClientError(f"{name!r} names no store: give its id, or memory-stores/<id>")
+    return store_id
+
+
+def entry_id_of(name: str, store_id: str) -> str:
+    """The id in "memory-stores/<store>/entries/<id>", or the id itself.
+
+    Raises:
+        MemoryClientError: It is neither, or is of another store.
+    """
+    entry_id = name.removeprefix(f"{STORES}{store_id}{ENTRIES}")
+    if not entry_id or "/" in entry_id:
+        raise MemoryClientError(f"{name!r} names no entry of the store {store_id}")
+    return entry_id
+
+
+def scope_of(actor_id: str, session_id: str | None) -> models.Scope:
+    """Exactly whose an entry is.
+
+    Raises:
+        MemoryClientError: No actor is given: entries of one actor are never seen by another.
+    """
+    return models.Scope(user_id=_actor(actor_id), session_id=(session_id or "").strip())
+
+
+def matching(actor_id: str, session_id: str | None) -> models.Matching:
+    """Which entries a read may see; a session leaves out those without one."""
+    return models.Matching(user_id=_actor(actor_id), session_id=(session_id or "").strip())
+
+
+def _actor(actor_id: str) -> str:
+    if not isinstance(actor_id, str) or not actor_id.strip():
+        raise MemoryClientError("actor_id is required: entries of one actor are never seen by another")
+    return actor_id
+
+
+def new_entry(
+    scope: models.Scope, path: str, content: str, description: str | None, entry_id: str = ""
+) -> models.NewMemory:
+    """The document that an entry is."""
+    return models.NewMemory(
+        kind=models.MemoryKind.DOCUMENT,
+        memory_id=entry_id,
+        key=path,
+        content=content,
+        description=description or "",
+        scope=scope,
+    )
+
+
+def put_mask(description: str | None) -> list[str]:
+    """What an upsert writes over: a description that is not given stays."""
+    return ["content"] if description is None else ["content", "description"]
+
+
+def changes_of(content: str | None, description: str | None) -> models.MemoryChanges:
+    """What an update changes; "" clears.
+
+    Raises:
+        MemoryClientError: Nothing is given.
+    """
+    given = {"content": content, "description": description}
+    fields = {name: value for name, value in given.items() if value is not None}
+    if not fields:
+        raise MemoryClientError("give content, description or both")
+    return models.MemoryChanges.model_validate(fields)
+
+
+def replaced_once(content: str | None, old: str, new: str) -> str:
+    """The content with `new` for `old`.
+
+    Raises:
+        MemoryClientError: `old` is not in it exactly once, or the entry was read without its content.
+    """
+    if content is None:
+        raise MemoryClientError("the entry was read without its content: read it whole")
+    count = content.count(old) if old else 0
+    if count != 1:
+        found = f"occurs {count} times: give more of its surroundings" if count else "does not occur"
+        raise MemoryClientError(f"the text to replace {found}")
+    return content.replace(old, new)
+
+
+def path_filter(path: str | None, path_prefix: str | None) -> dict[str, object] | None:
+    """The condition of a list or a search.
+
+    Raises:
+        MemoryClientError: Both are given.
+    """
+    if path is not None and path_prefix is not None:
+        raise MemoryClientError("give path or path_prefix, not both")
+    if path is not None:
+        return {"key": path}
+    return {"key": {"$prefix": path_prefix}} if path_prefix is not None else None
+
+
+def page_size_of(value: int | None, name: str = "page_size", default: int = DEFAULT_PAGE_SIZE) -> int:
+    """How many entries.
+
+    Raises:
+        MemoryClientError: It is no integer of 1 to 100.
+    """
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_PAGE_SIZE:
+        raise MemoryClientError(f"{name} is an integer of 1 to {MAX_PAGE_SIZE}, not {value!r}")
+    return value
+
+
+def search_limit(limit: int | None, page_size: int | None) -> int:
+    """How many hits: `page_size` is another name of `limit`.
+
+    Raises:
+        MemoryClientError: They differ, or are no integers of 1 to 100.
+    """
+    if limit is not None and page_size is not None and limit != page_size:
+        raise MemoryClientError(f"limit {limit} and page_size {page_size} name the same: give one")
+    given = limit if limit is not None else page_size
+    return page_size_of(given, "limit", MAX_PAGE_SIZE)
+
+
+def view_of(read_mask: Collection[str] | str | None, view: models.View | str) -> models.View:
+    """How much of each entry is read: a read mask without `content` leaves it out."""
+    if read_mask is None:
+        return models.View(view)
+    names = read_mask.split(",") if isinstance(read_mask, str) else read_mask
+    wanted = CONTENT in {name.strip() for name in names}
+    return models.View.FULL if wanted else models.View.BASIC
+
+
+def entry_fields(
+    memory: models.Memory, store_id: str, view: models.View = models.View.FULL
+) -> dict[str, object]:
+    """The fields of `StoreEntry`."""
+    is_distilled = memory.source is models.MemorySource.EXTRACTION
+    return {
+        "name": f"{STORES}{store_id}{ENTRIES}{memory.memory_id}",
+        "entry_id": memory.memory_id,
+        "actor_id": memory.scope.user_id,
+        "session_id": memory.scope.session_id,
+        "path": memory.key,
+        "content": memory.content if view is models.View.FULL else None,
+        "description": memory.description,
+        "source_type": EntrySource.DREAMER if is_distilled else EntrySource.AGENT,
+        "revision": memory.revision,
+        "create_time": memory.create_time,
+        "update_time": memory.update_time,
+    }
