@@ -235,19 +235,46 @@ def test_the_command_without_the_server_says_what_to_install(light_python: Path)
     assert "pip install 'ricordo[server,embedded,local]'" in ran.stderr
 
 
+def test_the_command_mcp_without_its_extra_says_what_to_install(light_python: Path) -> None:
+    program = light_python.with_name("ricordo")
+    ran = subprocess.run([program, "mcp"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "pip install 'ricordo[mcp]'" in ran.stderr
+
+
+def test_the_extra_mcp_is_enough_for_its_command(wheel: Path, tmp_path: Path) -> None:
+    program = install(f"{wheel}[mcp]", tmp_path).with_name("ricordo")
+    refused = subprocess.run([program, "mcp", "--user-id", " "], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "it is blank" in refused.stderr
+    listed = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
+    assert "Model Context Protocol" in listed.stdout
+    assert "ricordo[server,embedded,local]" in listed.stdout
+
+
 @pytest.fixture(scope="module")
-def light_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a new environment that holds the wheel and its light dependencies, at our versions."""
-    folder = tmp_path_factory.mktemp("light")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is published."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder))
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def light_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a new environment that holds the wheel and its light dependencies."""
+    return install(str(wheel), tmp_path_factory.mktemp("light"))
+
+
+def install(requirement: str, folder: Path) -> Path:
+    """The interpreter of a new environment that holds what is asked for, at our versions."""
     uv = str(Path(sys.executable).with_name("uv"))
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    run(*build)
-    (wheel,) = folder.glob("*.whl")
     frozen = folder / "frozen.txt"
     frozen.write_text(run(uv, "pip", "freeze", "--exclude-editable", "--python", sys.executable))
     run(uv, "venv", "--python", sys.executable, str(folder / "venv"))
     python = folder / "venv" / "bin" / "python"
-    run(uv, "pip", "install", "--offline", "--python", str(python), "--constraint", str(frozen), str(wheel))
+    run(uv, "pip", "install", "--offline", "--python", str(python), "--constraint", str(frozen), requirement)
     return python
 
 

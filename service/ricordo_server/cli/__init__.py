@@ -2,13 +2,14 @@
 
 import typer
 
+from ricordo.commands.connection import connection
+from ricordo.commands.model_context import mcp
 from ricordo_server.cli import (
     apply,
     embeddings,
     keys,
     limits,
     operate,
-    options,
     project,
     queue,
     service_account,
@@ -21,10 +22,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.callback()(options.connection)
+app.callback()(connection)
 operate.register(app)
 keys.register(app)
 use.register(app)
+app.command()(mcp)
 project.register(app)
 queue.register(app)
 service_account.register(app)

@@ -2,19 +2,19 @@
 
 import json
 import os
-from collections.abc import Mapping
-from contextvars import ContextVar
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
 import ricordo
-from ricordo_server.cli.failures import MISUSE, Refusal, failures_told
+from ricordo.commands.connection import DEFAULT_TARGET as DEFAULT_TARGET
+from ricordo.commands.connection import Target as Target
+from ricordo.commands.connection import Token as Token
+from ricordo.commands.connection import connection_options
+from ricordo_server.cli.failures import MISUSE, Refusal
 from ricordo_server.config import Settings
 
-DEFAULT_TARGET = "127.0.0.1:7483"
 # Seconds for a change that reads and indexes what is stored.
 LONG = 600.0
 
@@ -45,8 +45,6 @@ BehindProxy = Annotated[
 DataFolder = Annotated[
     Path | None, typer.Option(help="Folder of the embedded Postgres. [default: .ricordo]", file_okay=False)
 ]
-Target = Annotated[str, typer.Option(envvar="RICORDO_TARGET", help="The server, as host:port.")]
-Token = Annotated[str | None, typer.Option(envvar="RICORDO_TOKEN", help="The credential.")]
 Store = Annotated[str | None, typer.Option(help="The store. [default: default]")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -69,10 +67,6 @@ def require(value: str, name: str) -> str:
     return value
 
 
-# What stands before the command, for `connect`.
-_connection: ContextVar[Mapping[str, Any]] = ContextVar("connection", default=MappingProxyType({}))
-
-
 def connect(target: str, token: str | None, *, anonymous: bool = False) -> ricordo.Client:
     """A client with the connection options that stand before the command.
 
@@ -82,35 +76,7 @@ def connect(target: str, token: str | None, *, anonymous: bool = False) -> ricor
     account: dict[str, Any] = {
         name: os.environ.get(f"RICORDO_{variable}") or None for name, variable in names.items()
     }
-    return ricordo.Client(target, token=token, **account, **_connection.get())
-
-
-def connection(
-    tls: Annotated[
-        bool | None,
-        typer.Option(
-            envvar="RICORDO_CLIENT_TLS", help="Whether to encrypt. [default: to other machines only]"
-        ),
-    ] = None,
-    ca: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="RICORDO_CLIENT_CA", help="PEM file of the authorities to trust instead of the system's."
-        ),
-    ] = None,
-    client_certificate: Annotated[
-        Path | None,
-        typer.Option(envvar="RICORDO_CLIENT_CERTIFICATE", help="PEM file of this client's certificate."),
-    ] = None,
-    client_key: Annotated[
-        Path | None, typer.Option(envvar="RICORDO_CLIENT_KEY", help="PEM file of its private key.")
-    ] = None,
-) -> None:
-    """Memory for AI agents, on your own Postgres. Options fall back to the environment: RICORDO_<NAME>."""
-    files = {"root_certificates": ca, "certificate_chain": client_certificate, "private_key": client_key}
-    with failures_told():
-        pem = {name: path.read_bytes() for name, path in files.items() if path}
-    _connection.set({"tls": tls, **pem})
+    return ricordo.Client(target, token=token, **account, **connection_options())
 
 
 def print_json(value: Any) -> None:

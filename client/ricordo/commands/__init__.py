@@ -1,0 +1,18 @@
+"""Commands of the program that need no server on this machine; the server's own are `ricordo_server.cli`."""
+
+import typer
+
+from ricordo.commands.connection import connection
+from ricordo.commands.model_context import mcp
+
+
+def main() -> None:
+    """Runs the command line of an installation without the server; ends the program with its status."""
+    app = typer.Typer(
+        no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+    )
+    app.callback(
+        epilog="All other commands come with the server: pip install 'ricordo[server,embedded,local]'"
+    )(connection)
+    app.command()(mcp)
+    app(prog_name="ricordo")
