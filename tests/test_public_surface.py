@@ -73,7 +73,7 @@ FACADE = {
     "record_turn": "* role content session_id tool_calls tool_call_id tool_name is_error model_name "
     "metadata idempotency_key timeout",
     "record_turns": "turns * user_id session_id timeout",
-    "retrieve": "memory_type query * tags top_k user_id visibility mode timeout",
+    "retrieve": "memory_type query * tags top_k user_id visibility metadata_filter mode timeout",
     "save": "memory_type content * tags contextual_metadata user_id agent_id visibility timeout",
     "save_episode": "* title content user_id summary session_id participants tags visibility metadata "
     "agent_id timeout",

@@ -77,6 +77,18 @@ async def test_a_custom_memory_is_changed_and_deleted(ada: AsyncMemory) -> None:
     assert (await ada.retrieve("ticket", "two")).count == 0
 
 
+async def test_a_filter_goes_with_tags(ada: AsyncMemory) -> None:
+    for number in (1, 2, 3):
+        await ada.save("ticket", f"printer {number}", tags={"n": number, "open": number != 3})
+    some = {"metadata.n": {"$gte": 2}}
+    for wanted, found in (({}, ["printer 2", "printer 3"]), ({"open": True}, ["printer 2"])):
+        answer = await ada.retrieve("ticket", "printer", tags=wanted, metadata_filter=some)
+        assert sorted(one.content for one in answer.results) == found
+    with pytest.raises(errors.MemoryClientError, match="accepted") as raised:
+        await ada.retrieve("ticket", "printer", metadata_filter={"n": 2})
+    assert raised.value.reason == "INVALID_FILTER"
+
+
 async def test_contextual_metadata_is_never_filterable(ada: AsyncMemory, live: AsyncClient) -> None:
     await ada.save("ticket", "one", contextual_metadata={"a": 1})
     assert [m async for m in live.memories.list(kinds=["custom"], filters={"metadata.a": 1})] == []

@@ -78,6 +78,18 @@ def test_a_custom_memory_is_changed_and_deleted(ada: Memory) -> None:
     assert (ada.retrieve("ticket", "two")).count == 0
 
 
+def test_a_filter_goes_with_tags(ada: Memory) -> None:
+    for number in (1, 2, 3):
+        ada.save("ticket", f"printer {number}", tags={"n": number, "open": number != 3})
+    some = {"metadata.n": {"$gte": 2}}
+    for wanted, found in (({}, ["printer 2", "printer 3"]), ({"open": True}, ["printer 2"])):
+        answer = ada.retrieve("ticket", "printer", tags=wanted, metadata_filter=some)
+        assert sorted(one.content for one in answer.results) == found
+    with pytest.raises(errors.MemoryClientError, match="accepted") as raised:
+        ada.retrieve("ticket", "printer", metadata_filter={"n": 2})
+    assert raised.value.reason == "INVALID_FILTER"
+
+
 def test_contextual_metadata_is_never_filterable(ada: Memory, live: Client) -> None:
     ada.save("ticket", "one", contextual_metadata={"a": 1})
     assert list(live.memories.list(kinds=["custom"], filters={"metadata.a": 1})) == []

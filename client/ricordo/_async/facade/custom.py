@@ -7,6 +7,7 @@ from ricordo._async.facade.operations import AsyncOperations, not_found
 from ricordo._convert import facade
 from ricordo._convert.entries import custom_entry, retrieved_custom
 from ricordo._convert.tags import Tags, check_type, flatten_tags, nest_tags, with_tags
+from ricordo.filters import MEMORY_FIELDS, FilterInput, parse
 from ricordo.models import CustomDetails, MemoryKind, MetadataValue, SearchMode, Visibility
 
 
@@ -68,6 +69,7 @@ class AsyncCustomMemory(AsyncOperations):
         top_k: int = 10,
         user_id: str | None = None,
         visibility: Visibility | str | None = None,
+        metadata_filter: FilterInput | None = None,
         mode: SearchMode | str = SearchMode.SEMANTIC,
         timeout: float | None = None,
     ) -> models.CustomMemoryRetrieveResult:
@@ -81,13 +83,14 @@ class AsyncCustomMemory(AsyncOperations):
             user_id: Only that user's.
             visibility: Only that one; `org` ignores the user of the ambient context; `readable`: the user's own and
                 all that is shared.
+            metadata_filter: Only those that meet it; a tag is `metadata.<tag>`: see `ricordo.filters`.
             mode: How to look.
             timeout: Seconds.
 
         Raises:
-            MemoryClientError: The type or a tag is none.
+            MemoryClientError: The type or a tag is none, or the filter is malformed.
         """
-        wanted = with_tags(flatten_tags(tags))
+        wanted = facade.join(parse(metadata_filter, MEMORY_FIELDS), with_tags(flatten_tags(tags)))
         reading = self._reading(visibility, user_id=user_id)
         asked = check_type(memory_type)
         await self._guard.check()

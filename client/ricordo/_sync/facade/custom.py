@@ -8,6 +8,7 @@ from ricordo._convert import facade
 from ricordo._convert.entries import custom_entry, retrieved_custom
 from ricordo._convert.tags import Tags, check_type, flatten_tags, nest_tags, with_tags
 from ricordo._sync.facade.operations import Operations, not_found
+from ricordo.filters import MEMORY_FIELDS, FilterInput, parse
 from ricordo.models import CustomDetails, MemoryKind, MetadataValue, SearchMode, Visibility
 
 
@@ -69,6 +70,7 @@ class CustomMemory(Operations):
         top_k: int = 10,
         user_id: str | None = None,
         visibility: Visibility | str | None = None,
+        metadata_filter: FilterInput | None = None,
         mode: SearchMode | str = SearchMode.SEMANTIC,
         timeout: float | None = None,
     ) -> models.CustomMemoryRetrieveResult:
@@ -82,13 +84,14 @@ class CustomMemory(Operations):
             user_id: Only that user's.
             visibility: Only that one; `org` ignores the user of the ambient context; `readable`: the user's own and
                 all that is shared.
+            metadata_filter: Only those that meet it; a tag is `metadata.<tag>`: see `ricordo.filters`.
             mode: How to look.
             timeout: Seconds.
 
         Raises:
-            MemoryClientError: The type or a tag is none.
+            MemoryClientError: The type or a tag is none, or the filter is malformed.
         """
-        wanted = with_tags(flatten_tags(tags))
+        wanted = facade.join(parse(metadata_filter, MEMORY_FIELDS), with_tags(flatten_tags(tags)))
         reading = self._reading(visibility, user_id=user_id)
         asked = check_type(memory_type)
         self._guard.check()
