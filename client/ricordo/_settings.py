@@ -221,7 +221,8 @@ def check_timeout(timeout: float) -> float:
     Raises:
         MemoryClientError: It is not.
     """
-    if isinstance(timeout, bool) or not math.isfinite(timeout) or timeout <= 0:
+    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if not number or not math.isfinite(timeout) or timeout <= 0:
         raise MemoryClientError(f"timeout is {timeout!r}: give seconds, above 0")
     return timeout
 

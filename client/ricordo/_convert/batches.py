@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from ricordo.errors import MemoryClientError
 from ricordo.models import BulkCreateSemanticResult, MemoryResult, NewMemory, RefusedFact, SemanticFact
 
@@ -47,8 +45,8 @@ def batch_result(drafts: Sequence[NewMemory], results: Sequence[MemoryResult]) -
 
 def _fact(fact: SemanticFact | Mapping[str, Any], number: int) -> SemanticFact:
     try:
-        read = fact if isinstance(fact, SemanticFact) else SemanticFact.model_validate(dict(fact))
-    except (ValidationError, TypeError) as error:
+        read = fact if isinstance(fact, SemanticFact) else SemanticFact(**fact)
+    except (MemoryClientError, TypeError) as error:
         raise MemoryClientError(f"facts[{number}] is no fact with a text and a label: {error}") from None
     if not read.label.strip():
         raise MemoryClientError(f"facts[{number}] has a blank label")

@@ -92,6 +92,9 @@ def check_specs(sources: Sequence[SourceSpec]) -> Sequence[SourceSpec]:
     Raises:
         MemoryClientError: They are not.
     """
+    for spec in sources:
+        if not isinstance(spec, SourceSpec):
+            raise MemoryClientError(f"{spec!r} is no SourceSpec: write SourceSpec(source=...)")
     names = [spec.source for spec in sources]
     if not names or len(set(names)) < len(names):
         raise MemoryClientError(f"give at least one source and each at most once, not {[*map(str, names)]}")
@@ -131,21 +134,29 @@ def tool_calls_of(calls: Iterable[Mapping[str, Any]] | None) -> tuple[ToolCall, 
     """Tool calls as model providers write them: flat, or with their name and arguments under "function".
 
     Raises:
-        MemoryClientError: One has no name.
+        MemoryClientError: One is no dict, has no name, or arguments that are no JSON.
     """
     return tuple(_tool_call(call) for call in calls or ())
 
 
 def _tool_call(call: Mapping[str, Any]) -> ToolCall:
-    function = call.get("function", call)
-    arguments = function.get("arguments", function.get("input", ""))
+    function = call.get("function", call) if isinstance(call, Mapping) else None
+    if not isinstance(function, Mapping):
+        raise MemoryClientError(f"{call!r} is no tool call: give a dict with a name, as model providers do")
     if not function.get("name"):
         raise MemoryClientError(f"a tool call without a name: {dict(call)!r}")
     return ToolCall(
         tool_call_id=call.get("id") or call.get("tool_call_id") or "",
         name=function["name"],
-        arguments_json=arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False),
+        arguments_json=_arguments_json(function.get("arguments", function.get("input", ""))),
     )
+
+
+def _arguments_json(arguments: object) -> str:
+    try:
+        return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise MemoryClientError(f"the arguments of a tool call are no JSON: {error}") from error
 
 
 def _searchable(sources: ContextSource | str | Iterable[ContextSource | str] | None) -> list[ContextSource]:
@@ -218,6 +229,17 @@ def texts(given: Iterable[str] | None, name: str) -> tuple[str, ...] | None:
     return None if given is None else tuple(given)
 
 
+def pairs(given: Mapping[str, Any] | None, name: str) -> dict[str, Any] | None:
+    """Pairs of the caller's own; None stays None.
+
+    Raises:
+        MemoryClientError: It is no dict.
+    """
+    if given is not None and not isinstance(given, Mapping):
+        raise MemoryClientError(f"{name} is {given!r}: give a dict")
+    return None if given is None else dict(given)
+
+
 def check_count(count: int, name: str) -> int:
     """A number of rows, when it is a whole number above 0.
 
@@ -244,7 +266,7 @@ def changes_of(
     return {
         "visibility": None if visibility is None else enums.VISIBILITY.word(visibility),
         "source": None if source is None else enums.MEMORY_SOURCE.word(source),
-        "metadata": None if metadata is None else dict(metadata),
+        "metadata": pairs(metadata, "metadata"),
         **texts,
     }
 

@@ -1,4 +1,4 @@
-"""Text that cannot be sent: a lone surrogate is half a character, which UTF-8 has no form for."""
+"""What cannot be sent: a lone surrogate, half a character that UTF-8 has no form for; a value that fits no field."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
@@ -7,14 +7,14 @@ from typing import ParamSpec, TypeVar
 
 from pydantic import BaseModel
 
-from ricordo.errors import MemoryClientError
+from ricordo.errors import MemoryClientError, RicordoError
 
 Parameters = ParamSpec("Parameters")
 Message = TypeVar("Message")
 
 
 def sendable(build: Callable[Parameters, Message]) -> Callable[Parameters, Message]:
-    """Wraps a builder of messages: text that cannot be sent is refused by the name of its argument.
+    """Wraps a builder of messages: what cannot be sent is refused, text by the name of its argument.
 
     Raises:
         MemoryClientError: instead of the codec's own error, which knows no names.
@@ -31,6 +31,10 @@ def sendable(build: Callable[Parameters, Message]) -> Callable[Parameters, Messa
                 f"{name} holds the lone surrogate {error.object[error.start]!r} at position {error.start}, which is "
                 "half a character and cannot be sent: remove it, or decode the source with errors='replace'"
             ) from error
+        except RicordoError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise MemoryClientError(f"an argument does not fit its field: {error}") from error
 
     return built
 

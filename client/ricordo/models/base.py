@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ricordo._deprecations import warn_deprecated
+from ricordo.errors import MemoryClientError
 
 MetadataValue = (
     None | str | int | float | bool | datetime | Sequence["MetadataValue"] | Mapping[str, "MetadataValue"]
@@ -19,9 +20,21 @@ Metadata = dict[str, Any]
 
 
 class Model(BaseModel):
-    """A frozen record; an unknown field is an error."""
+    """A frozen record; an unknown field, or a value that is not of its field's type, is a `MemoryClientError`."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    if not TYPE_CHECKING:  # type checkers see the fields, which a written __init__ would hide from them
+
+        def __init__(self, /, **fields: Any) -> None:
+            try:
+                super().__init__(**fields)
+            except ValidationError as error:
+                faults = (
+                    f"{'.'.join(map(str, (error.title, *one['loc'])))}: {one['msg']}"
+                    for one in error.errors(include_url=False, include_context=False)
+                )
+                raise MemoryClientError("; ".join(faults)) from error
 
 
 class Word(StrEnum):

@@ -53,7 +53,9 @@ class AsyncCustomMemory(AsyncOperations):
             user_required=False,
             custom_type=check_type(memory_type),
             content=content,
-            details=CustomDetails(contextual_metadata=dict(contextual_metadata or {})),
+            details=CustomDetails(
+                contextual_metadata=facade.pairs(contextual_metadata, "contextual_metadata") or {}
+            ),
         )
         saved = await self._write(memory, timeout, upsert=False)
         return models.CustomMemorySaveResult(
@@ -130,14 +132,13 @@ class AsyncCustomMemory(AsyncOperations):
             MemoryIdentityError: Nobody names a user.
             NotFoundError: The user has no such memory of that type.
         """
+        contextual = facade.pairs(contextual_metadata, "contextual_metadata")
         changes = facade.changes_of(
             content=content,
             metadata=None if tags is None else nest_tags(flatten_tags(tags)),
             visibility=visibility,
             agent_id=agent_id,
-            details=None
-            if contextual_metadata is None
-            else CustomDetails(contextual_metadata=dict(contextual_metadata)),
+            details=None if contextual is None else CustomDetails(contextual_metadata=contextual),
         )
         memory = await self._own_custom("update", memory_type, memory_id, user_id, timeout)
         return custom_entry(await self._change(memory, changes, timeout))

@@ -54,7 +54,9 @@ class CustomMemory(Operations):
             user_required=False,
             custom_type=check_type(memory_type),
             content=content,
-            details=CustomDetails(contextual_metadata=dict(contextual_metadata or {})),
+            details=CustomDetails(
+                contextual_metadata=facade.pairs(contextual_metadata, "contextual_metadata") or {}
+            ),
         )
         saved = self._write(memory, timeout, upsert=False)
         return models.CustomMemorySaveResult(
@@ -131,14 +133,13 @@ class CustomMemory(Operations):
             MemoryIdentityError: Nobody names a user.
             NotFoundError: The user has no such memory of that type.
         """
+        contextual = facade.pairs(contextual_metadata, "contextual_metadata")
         changes = facade.changes_of(
             content=content,
             metadata=None if tags is None else nest_tags(flatten_tags(tags)),
             visibility=visibility,
             agent_id=agent_id,
-            details=None
-            if contextual_metadata is None
-            else CustomDetails(contextual_metadata=dict(contextual_metadata)),
+            details=None if contextual is None else CustomDetails(contextual_metadata=contextual),
         )
         memory = self._own_custom("update", memory_type, memory_id, user_id, timeout)
         return custom_entry(self._change(memory, changes, timeout))

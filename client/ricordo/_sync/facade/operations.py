@@ -61,7 +61,7 @@ class Operations(Handle):
             kind=kind,
             agent_id=who.agent_id or "",
             visibility=enums.VISIBILITY.word(visibility),
-            metadata=dict(metadata or {}),
+            metadata=facade.pairs(metadata, "metadata") or {},
             **(defaults | fields),
         )
 
@@ -181,13 +181,13 @@ class Operations(Handle):
         **details: object,
     ) -> Memory:
         """Changes what is not None. Details go whole, so they are only written over those that were read."""
-        given = {name: value for name, value in changes.items() if value is not None}
+        given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
         new_details = {name: value for name, value in details.items() if value is not None}
         if new_details:
             given["details"] = (memory.details or NO_DETAILS[memory.kind]).model_copy(update=new_details)
         return self._client.memories.update(
             memory.memory_id,
-            MemoryChanges.model_validate(given),
+            MemoryChanges(**given),
             expected_revision=memory.revision if new_details else None,
             store=self._store,
             timeout=timeout,

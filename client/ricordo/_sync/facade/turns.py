@@ -62,7 +62,7 @@ class TurnMemory(Operations):
             tool_name=tool_name or "",
             is_error=is_error,
             model_name=model_name or "",
-            metadata=dict(metadata or {}),
+            metadata=facade.pairs(metadata, "metadata") or {},
             agent_id=who.agent_id or "",
             idempotency_key=idempotency_key or "",
         )
