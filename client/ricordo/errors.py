@@ -95,7 +95,11 @@ class MemoryAPIError(RicordoError):
 
     def __str__(self) -> str:
         lines = [f"{self.reason or self.code}: {self.message}"]
-        lines += [f"  {violation.field}: {violation.description}" for violation in self.field_violations]
+        lines += [
+            f"  {violation.field}: {violation.description}"
+            for violation in self.field_violations
+            if violation.description != self.message
+        ]
         return "\n".join(lines)
 
 

@@ -52,9 +52,10 @@ def resolve_read(
     """Resolves who a read is for.
 
     Args:
-        call: What the call names. bound: What `bind` named. ambient: What the ambient context names. A read
-        of `org` visibility takes no user from it: such a read is
-            not about whoever happens to be asking.
+        call: What the call names.
+        bound: What `bind` named.
+        ambient: What the ambient context names. A read of another visibility than `private` takes no user from it:
+            such a read is not about whoever happens to be asking.
         visibility: The visibility that is read.
         own_session_only: Take the session from the call alone, for consolidated episodes have none.
     """

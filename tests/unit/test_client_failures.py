@@ -171,3 +171,13 @@ def test_each_has_a_reason_for_programs(call: Callable[[], object], reason: str)
 def test_a_reason_survives_a_copy() -> None:
     copied = pickle.loads(pickle.dumps(errors.MemoryNotSupportedError("no", reason="NO_MODEL")))
     assert (str(copied), copied.reason) == ("no", "NO_MODEL")
+
+
+def test_an_error_says_nothing_twice() -> None:
+    message = "turn.role is required"
+    same = errors.FieldViolation("turn.role", message)
+    other = errors.FieldViolation("turn.content", "is too long")
+    failure = errors.Failure("INVALID_ARGUMENT", message, "INVALID_FIELD", field_violations=(same, other))
+    assert (
+        str(errors.MemoryBadRequestError(failure)) == f"INVALID_FIELD: {message}\n  turn.content: is too long"
+    )

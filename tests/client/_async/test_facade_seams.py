@@ -47,6 +47,7 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     "search": {"query": "x"},
     "build_context": {"query": "x"},
     "build_context_from_sources": {"query": "x", "sources": []},
+    "wait_for_extraction": {"session_id": "s"},
     "why": {"memory_id": "m"},
 }
 
