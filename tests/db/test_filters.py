@@ -69,7 +69,8 @@ class Project:
 def project(database: TestDatabase) -> Iterator[Project]:
     project_id = make_project(database)
     with psycopg.connect(database.app_url, autocommit=True) as connection:
-        enter(connection, project_id=project_id, any_user="on", user_ids="{}")
+        enter(connection, project_id=project_id, principal_ids="{test}", any_user="on", user_ids="{}")
+        enter(connection, may_write="on", may_administer="on", store_writable="on", may_publish="on")
         [(store_id,)] = connection.execute("SELECT store_id FROM ricordo.store").fetchall()
         enter(connection, store_id=store_id)
         project = Project(connection, project_id, store_id)

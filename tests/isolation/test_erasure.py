@@ -36,6 +36,7 @@ FIXED: dict[str, Any] = {
     "language": "english",
     "kind": "SEMANTIC",
     "role": "writer",
+    "state": "PENDING",
 }
 # Of a user: what stays is the project's own.
 OF_PROJECT = ("project", "store", "service_account", "service_account_secret")
