@@ -86,6 +86,7 @@ def test_what_the_server_refuses_is_told(ricordo: Invoke, added: str) -> None:
             "the embedding provider failed",
         ),
         (["--provider", "hashing", "--dimension", "5000"], 1, "1 to 4000"),
+        (["--provider", "hashing", "--model", "mine"], 2, "is hashing-64: leave out --model"),
     ],
 )
 def test_a_model_that_cannot_be_had_is_not_added(

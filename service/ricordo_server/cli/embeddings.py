@@ -103,6 +103,8 @@ def add(
             document_prefix=document_prefix,
         )
         name, dimension = asyncio.run(probe_embedder(embedding))
+        if provider != "openai" and model not in ("", name):
+            raise Refusal(f"the model of the provider {provider} is {name}: leave out --model", status=MISUSE)
         with owner_of(owner_url, data_folder) as url:
             try:
                 register_embedding_model(url, name, dimension, store_settings(embedding), default=default)
