@@ -20,6 +20,15 @@ context = { top_k = 7 }
 [[store]]
 store_id = "notes"
 description = "what was noted"
+access = "restricted"
+
+[[store.grant]]
+service_account = "agent"
+access = "write"
+
+[[store.grant]]
+principal_id = "user:ann"
+access = "read"
 
 [[store]]
 store_id = "default"
@@ -58,15 +67,17 @@ def lines(result: Result) -> list[str]:
 
 STEPS = [
     "set context, language, metadata_keys, metadata_policy of the project",
-    "create the store notes",
-    "set language of the store default",
     "create the service account agent as writer",
     "create the service account sleeper as reader",
+    "create the store notes",
+    "grant write in the store notes to agent",
+    "grant read in the store notes to user:ann",
+    "set language of the store default",
 ]
 
 
 def test_a_project_is_brought_to_the_stated_form(apply: Apply, client: Client) -> None:
-    assert lines(apply(WHOLE)) == [*(f"done: {step}" for step in STEPS), "5 steps taken."]
+    assert lines(apply(WHOLE)) == [*(f"done: {step}" for step in STEPS), "7 steps taken."]
     settings = client.project.get().settings
     assert (settings.language, settings.metadata_policy, settings.context.top_k) == ("german", "declared", 7)
     assert [(key.name, key.value_type) for key in settings.metadata_keys] == [("plan", "string")]
@@ -85,7 +96,7 @@ def test_a_second_run_does_nothing(apply: Apply, client: Client) -> None:
 
 
 def test_a_dry_run_says_the_steps_and_takes_none(apply: Apply, client: Client, tmp_path: Path) -> None:
-    assert lines(apply(WHOLE, "--dry-run")) == [*(f"would {step}" for step in STEPS), "5 steps to take."]
+    assert lines(apply(WHOLE, "--dry-run")) == [*(f"would {step}" for step in STEPS), "7 steps to take."]
     assert client.project.get().revision == 1
     assert [store.store_id for store in client.stores.list()] == ["default"]
     assert not (tmp_path / "secrets").exists()
@@ -110,11 +121,47 @@ def test_what_changed_is_brought_back(apply: Apply, client: Client) -> None:
     client.identity.enable_service_account(sleeper.client_id)
     client.stores.update("notes", description="other")
     assert lines(apply(WHOLE)) == [
-        "done: set description of the store notes",
         "done: give the service account agent the role writer",
         "done: disable the service account sleeper",
+        "done: set description of the store notes",
         "3 steps taken.",
     ]
+
+
+def grants(client: Client) -> dict[str, str]:
+    return {each.principal_id: each.access.value for each in client.stores.list_grants("notes")}
+
+
+def test_a_store_gets_the_stated_access_and_grants_and_no_other(apply: Apply, client: Client) -> None:
+    lines(apply(WHOLE))
+    agent = next(iter(client.identity.list_service_accounts())).client_id
+    wanted = {agent: "write", "user:ann": "read"}
+    assert (client.stores.get("notes").access, grants(client)) == ("restricted", wanted)
+    client.stores.update("notes", access="open")
+    client.stores.grant("notes", agent, "read")
+    client.stores.grant("notes", "user:bob", "read")
+    assert lines(apply(WHOLE)) == [
+        "done: grant write in the store notes to agent",
+        "done: revoke the grant in the store notes to user:bob",
+        "done: set access of the store notes",
+        "3 steps taken.",
+    ]
+    assert (client.stores.get("notes").access, grants(client)) == ("restricted", wanted)
+
+
+def test_grants_go_where_none_are_stated_and_stay_where_nothing_is(apply: Apply, client: Client) -> None:
+    lines(apply(WHOLE))
+    assert lines(apply('[[store]]\nstore_id = "notes"')) == ["Nothing to do."]
+    assert len(grants(client)) == 2
+    lines(apply('[[store]]\nstore_id = "notes"\ngrant = []'))
+    assert grants(client) == {}
+
+
+def test_a_grant_to_an_account_that_is_not_there_is_refused(apply: Apply, client: Client) -> None:
+    text = '[[store]]\nstore_id = "notes"\ngrant = [{ service_account = "agnet", access = "read" }]'
+    refused = apply(text)
+    assert (refused.exit_code, "agnet, which is no service account" in refused.stderr) == (2, True)
+    assert [store.store_id for store in client.stores.list()] == ["default"]
 
 
 def test_what_is_not_named_stays(apply: Apply, client: Client) -> None:
@@ -149,6 +196,11 @@ def test_a_file_for_another_project_is_refused(apply: Apply, client: Client) -> 
         ("[[service_account]]\nname = 'agent'\nrole = 'root'", "role"),
         ("[project]\nlanguge = 'german'", "languge"),
         ("[[store]]\nstore_id = 'x'\n[[store]]\nstore_id = 'x'", "stated twice: x"),
+        ("[[store]]\nstore_id = 'x'\n[[store.grant]]\naccess = 'read'", "state one of them"),
+        (
+            "[[store]]\nstore_id = 'x'" + "\n[[store.grant]]\nprincipal_id = 'y'\naccess = 'read'" * 2,
+            "stated twice: y",
+        ),
     ],
 )
 def test_a_file_that_makes_no_sense_is_refused(apply: Apply, text: str, told: str) -> None:

@@ -6,9 +6,9 @@ For each kind of thing one function compares what is wanted with what is there a
 
 import json
 import os
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,44 +20,7 @@ from ricordo_server.cli import options
 from ricordo_server.cli.failures import MISUSE, Refusal, failures_told
 from ricordo_server.cli.options import connect
 from ricordo_server.cli.output import printable
-
-ProjectRole = ricordo.models.ProjectRole
-
-
-class Stated(pydantic.BaseModel):
-    """A table of the file; a name that is not known is an error."""
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class StatedStore(Stated):
-    """What is None is left as it is; an empty language inherits the project's."""
-
-    store_id: str
-    description: str | None = None
-    language: str | None = None
-
-
-class StatedAccount(Stated):
-    name: str
-    role: ProjectRole
-    disabled: bool = False
-
-
-class Statement(Stated):
-    """The whole file. `project_id` keeps it from being applied to another project."""
-
-    project_id: str | None = None
-    project: ricordo.models.ProjectChanges | None = None
-    stores: tuple[StatedStore, ...] = pydantic.Field((), alias="store")
-    accounts: tuple[StatedAccount, ...] = pydantic.Field((), alias="service_account")
-
-    @pydantic.model_validator(mode="after")
-    def _each_once(self) -> "Statement":
-        for names in ([each.store_id for each in self.stores], [each.name for each in self.accounts]):
-            if twice := sorted({name for name in names if names.count(name) > 1}):
-                raise ValueError(f"stated twice: {', '.join(twice)}")
-        return self
+from ricordo_server.cli.statement import StatedAccount, StatedGrant, StatedStore, Statement, read_statement
 
 
 @dataclass(frozen=True)
@@ -88,9 +51,10 @@ def apply(
     target: options.Target = options.DEFAULT_TARGET,
     token: options.Token = None,
 ) -> None:
-    """Bring the project's settings, stores and service accounts to the form that a file states.
+    """Bring the project's settings, service accounts, stores and grants to the form that a file states.
 
-    A second run changes nothing. What the file does not name stays as it is: nothing is deleted.
+    A second run changes nothing. What the file does not name stays as it is: nothing is deleted but the grants of a
+    store that the file states others of.
     """
     with failures_told():
         stated = read_statement(file)
@@ -102,13 +66,6 @@ def apply(
                 typer.echo(f"{len(steps)} steps to take." if steps else "Nothing to do.")
                 return
             take(steps)
-
-
-def read_statement(file: Path) -> Statement:
-    try:
-        return Statement(**tomllib.loads(file.read_text()))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Refusal(f"{file}: no TOML: {error}", status=MISUSE) from error
 
 
 def plan(stated: Statement, target: Target) -> list[Step]:
@@ -165,18 +122,51 @@ def find_changes(stated: pydantic.BaseModel, current: pydantic.BaseModel) -> dic
 
 
 def plan_stores(stated: Statement, target: Target) -> Iterator[Step]:
+    """Grants come before the access: whoever is to keep a store that gets restricted never loses it."""
     stores = target.client.stores
     known = {store.store_id: store for store in stores.list()} if stated.stores else {}
     for wanted in stated.stores:
-        given = wanted.model_dump(exclude={"store_id"}, exclude_none=True)
-        if wanted.store_id not in known:
+        given = wanted.model_dump(exclude={"store_id", "grants"}, exclude_none=True)
+        store = known.get(wanted.store_id)
+        if store is None:
             yield _step(f"create the store {wanted.store_id}", stores.create, wanted.store_id, given)
-            continue
-        store = known[wanted.store_id]
-        changed = {name: value for name, value in given.items() if value != (getattr(store, name) or "")}
+        yield from _plan_grants(stated, wanted, target, is_new=store is None)
+        changed = {
+            name: value for name, value in given.items() if store and value != (getattr(store, name) or "")
+        }
         if changed:
             text = f"set {', '.join(sorted(changed))} of the store {wanted.store_id}"
             yield _step(text, stores.update, wanted.store_id, changed)
+
+
+def _plan_grants(stated: Statement, wanted: StatedStore, target: Target, *, is_new: bool) -> Iterator[Step]:
+    """A store whose grants are stated gets those and no other."""
+    if wanted.grants is None:
+        return
+    stores, store_id = target.client.stores, wanted.store_id
+    ids, new = _client_ids(target), {each.name for each in stated.accounts}
+    current = {} if is_new else {each.principal_id: each.access for each in stores.list_grants(store_id)}
+    for grant in wanted.grants:
+        if grant.service_account and grant.service_account not in ids.keys() | new:
+            text = f"a grant of the store {store_id} is to {grant.to}, which is no service account"
+            raise Refusal(text, status=MISUSE)
+        principal_id = grant.principal_id or ids.get(grant.to, "")
+        if current.pop(principal_id, None) != grant.access:
+            text = f"grant {grant.access.value} in the store {store_id} to {grant.to}"
+            yield Step(text, partial(_grant, target, store_id, grant))
+    for principal_id in current:
+        text = f"revoke the grant in the store {store_id} to {principal_id}"
+        yield _step(text, stores.revoke, store_id, {"principal_id": principal_id})
+
+
+def _grant(target: Target, store_id: str, grant: StatedGrant) -> None:
+    """The account may be one that an earlier step made."""
+    principal_id = grant.principal_id or _client_ids(target)[grant.to]
+    target.client.stores.grant(store_id, principal_id, grant.access)
+
+
+def _client_ids(target: Target) -> dict[str, str]:
+    return {each.name: each.client_id for each in target.client.identity.list_service_accounts()}
 
 
 def plan_accounts(stated: Statement, target: Target) -> Iterator[Step]:
@@ -230,8 +220,8 @@ def _step(text: str, change: Callable[..., object], subject: str, values: dict[s
 
 KINDS: Sequence[Callable[[Statement, Target], Iterator[Step]]] = (
     plan_settings,
-    plan_stores,
     plan_accounts,
+    plan_stores,
 )
 
 
