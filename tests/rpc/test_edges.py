@@ -81,6 +81,26 @@ async def test_an_error_names_the_field_and_the_caller_s_trace_id(channel):
     assert "NUL" in error.details()
 
 
+async def test_a_stream_is_refused_since_nothing_guards_it(settings):
+    """The contract has none; whoever adds one must guard it first."""
+
+    async def stream(request, context):
+        yield request
+
+    async with (
+        open_services(settings, pool_size=2) as services,
+        serving(settings, services) as running,
+        grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel,
+    ):
+        handlers = {"Watch": grpc.unary_stream_rpc_method_handler(stream)}
+        generic = grpc.method_handlers_generic_handler("ricordo.v1.Watching", handlers)
+        running.grpc.add_generic_rpc_handlers((generic,))
+        call = channel.unary_stream("/ricordo.v1.Watching/Watch")(b"canary")
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await anext(aiter(call))
+    assert refused.value.code() is grpc.StatusCode.UNKNOWN
+
+
 @pytest.mark.parametrize(
     "header", ["Bearer nonsense", "Basic abc", "Bearer development:not-a-uuid", "Bearer development"]
 )

@@ -68,6 +68,11 @@ def test_every_rpc_has_its_own_envelopes_and_every_mutation_a_request_id(method)
     assert ("request_id" in method.input_type.fields_by_name) == method.name.startswith(MUTATING)
 
 
+def test_no_rpc_is_a_stream():
+    """The interceptors guard single requests and answers alone, and refuse the rest."""
+    assert not [each.full_name for each in methods() if each.client_streaming or each.server_streaming]
+
+
 def test_the_domain_knows_each_reason_of_the_contract_and_rpc_its_code():
     names = {name.removeprefix("ERROR_REASON_") for name in error_reason_pb2.ErrorReason.keys()}  # noqa: SIM118
     assert names - {"UNSPECIFIED"} == set(Reason) == set(CODE_BY_REASON)
