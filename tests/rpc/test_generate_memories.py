@@ -2,10 +2,12 @@
 
 import asyncio
 from datetime import UTC, datetime
+from uuid import UUID
 
 import grpc
 import grpc.aio
 import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo.v1 import extraction_service_pb2 as pb
 from ricordo.v1 import memory_pb2 as m
@@ -13,6 +15,7 @@ from ricordo.v1 import memory_service_pb2 as ms
 from ricordo.v1 import (
     metadata_pb2,
     scope_pb2,
+    session_service_pb2,
 )
 from ricordo_server.domain.rendering import NOTE
 from tests.fixtures.calls import as_user, refusal
@@ -244,3 +247,40 @@ async def test_a_bound_user_learns_for_itself_alone(world: World, project_id) ->
         assert (await refusal(call))[1] == "PERMISSION_DENIED"
     own = await world.extraction.GenerateMemories(stated("I own a boat."), metadata=as_ann)
     assert own.memories[0].memory.scope == ANN
+
+
+async def test_what_a_user_may_not_publish_is_left_as_it_is(world: World, project_id: UUID) -> None:
+    """A key is taken whatever the visibility, and the user's own definition was made everyone's to read."""
+    await world.say("An SLO is a target for a service level.")
+    [first] = (await world.learn(kinds=[m.MEMORY_KIND_TAXONOMIC])).memories
+    before = await publish(world, first.memory)
+    await world.say("An SLO is a promise that we make to ourselves.", "An SLA is a contract with customers.")
+    learning = pb.GenerateMemoriesRequest(
+        session=pb.SessionRange(scope=TALK), kinds=[m.MEMORY_KIND_TAXONOMIC]
+    )
+    answer = await world.extraction.GenerateMemories(learning, metadata=as_user(project_id, "ann"))
+    [created] = answer.memories
+    assert "contract" in created.memory.content
+    assert before in await world.all()
+
+
+async def test_a_user_takes_back_what_was_learned_of_its_session_and_is_published(
+    world: World, project_id: UUID
+) -> None:
+    later = scope_pb2.Scope(user_id="ann", session_id="later")
+    await world.say("I don't like coffee.")
+    await world.learn()
+    await world.say("I really like coffee now!", scope=later)
+    [updated] = (await world.learn(later)).memories
+    assert updated.action == UPDATED
+    await publish(world, updated.memory)
+    for scope, left in ((later, ["I don't like coffee."]), (TALK, [])):
+        request = session_service_pb2.DeleteSessionRequest(scope=scope)
+        await world.sessions.DeleteSession(request, metadata=as_user(project_id, "ann"))
+        assert contents(await world.all()) == left
+
+
+async def publish(world: World, memory: m.Memory) -> m.Memory:
+    published = m.Memory(memory_id=memory.memory_id, visibility=scope_pb2.VISIBILITY_PROJECT)
+    request = ms.UpdateMemoryRequest(memory=published, update_mask=FieldMask(paths=["visibility"]))
+    return (await world.memories.UpdateMemory(request)).memory
