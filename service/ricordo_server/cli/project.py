@@ -306,7 +306,7 @@ def delete(
     token: options.Token = None,
 ) -> None:
     """Remove a project with everything in it, as an operator: nothing of it stays in any table."""
-    with failures_told(), ricordo.Client(target, token=token) as client:
+    with failures_told(), options.connect(target, token) as client:
         receipt = client.admin.delete_project(project_id, force=force, timeout=options.LONG)
         for table, count in receipt.row_counts.items():
             typer.echo(f"{table}: {count}")
@@ -322,7 +322,7 @@ def audit(
     token: options.Token = None,
 ) -> None:
     """Show who administered the project, and who was denied what."""
-    with failures_told(), ricordo.Client(target, token=token) as client:
+    with failures_told(), options.connect(target, token) as client:
         records = list(islice(client.project.list_audit_records(page_size=min(limit, 1_000)), limit))
         if as_json:
             options.print_json([record.model_dump(mode="json") for record in records])
