@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -194,6 +194,9 @@ def test_commands_follow_the_server_to_tls(tmp_path: Path) -> None:
         shown = run("--ca", str(tmp_path / "ca.pem"), *own, *show)
         assert shown.exit_code == 0, shown.stderr
         assert "default" in shown.stdout
+        for command in (("audit",), ("project", "delete", str(uuid4()))):
+            reached = run("--ca", str(tmp_path / "ca.pem"), *own, *command, "--target", target)
+            assert "no server answers" not in reached.stderr
         assert "not trusted here" in run(*own, *show).stderr
         assert "--client-certificate" in run("--ca", str(tmp_path / "ca.pem"), *show).stderr
         assert program.stop() == 0
