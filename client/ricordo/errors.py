@@ -71,7 +71,7 @@ class MemoryAPIError(RicordoError):
 
     Attributes:
         code: The gRPC status, for example "NOT_FOUND". message: What is wrong and what to do. reason: The
-        server's reason, for example "MEMORY_NOT_FOUND"; "" when the answer did not come from the server.
+        server's reason, for example "MEMORY_NOT_FOUND"; the gRPC status when the answer did not come from the server.
         field_violations: The fields at fault. metadata: What the reason's comment in error_reason.proto
         promises, for example "limit" and "actual". retry_delay: How long to wait before the next attempt,
         when the server said so. retryable: Whether the same call can succeed later.
@@ -83,7 +83,7 @@ class MemoryAPIError(RicordoError):
         super().__init__(failure)
         self.code = failure.code
         self.message = failure.message
-        self.reason = failure.reason
+        self.reason = failure.reason or failure.code
         self.field_violations = failure.field_violations
         self.metadata = failure.metadata
         self.retry_delay = failure.retry_delay
@@ -94,7 +94,7 @@ class MemoryAPIError(RicordoError):
         return self.metadata.get("trace_id", "")
 
     def __str__(self) -> str:
-        lines = [f"{self.reason or self.code}: {self.message}"]
+        lines = [f"{self.reason}: {self.message}"]
         lines += [
             f"  {violation.field}: {violation.description}"
             for violation in self.field_violations

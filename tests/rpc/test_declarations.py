@@ -294,6 +294,19 @@ async def test_tags_are_those_of_the_type_with_their_types(projects, memories):
     await create(memories, fact("no ticket", metadata={"colour": TEXT}))
 
 
+async def test_a_read_of_declared_types_names_their_tags_and_the_project_s_keys_only(projects, memories):
+    types = [custom_type("ticket", priority="number"), custom_type("order", paid="bool")]
+    await projects.UpdateProject(update(custom_types=types, metadata_keys=keys(plan="string")))
+    await create(memories, ticket(priority=NUMBER, plan=TEXT))
+    plan = equals("metadata.plan", string_value="x")
+    assert await found(memories, custom_types=["ticket"], filter=plan) == ["it broke"]
+    for path, value in (("metadata.colour", {"string_value": "x"}), ("metadata.paid", {"bool_value": True})):
+        asked = pb.ListMemoriesRequest(custom_types=["ticket"], filter=equals(path, **value))
+        refused = (INVALID, "INVALID_FILTER", "filter.comparison.path")
+        assert await refusal(memories.ListMemories(asked)) == refused
+    assert await found(memories, filter=equals("metadata.colour", string_value="x")) == []
+
+
 async def test_dotted_and_nested_tags_are_one(projects, memories):
     await projects.UpdateProject(update(custom_types=[custom_type("ticket", team__name="string")]))
     dotted = await create(memories, ticket(**{"team.name": TEXT}))

@@ -115,7 +115,7 @@ def test_the_table_names_reasons_that_exist() -> None:
 def test_without_a_reason_the_status_decides(code: str, kind: type[errors.MemoryAPIError]) -> None:
     error = exception(Refusal(grpc.StatusCode[code], "down"))
     assert type(error) is kind
-    assert (error.reason, error.trace_id) == ("", "")
+    assert (error.reason, error.trace_id) == (code, "")
     assert error.message.startswith("host:1: down")
     assert HINTS.get(code, "") in error.message
 
@@ -139,7 +139,7 @@ def test_a_reason_of_a_newer_server_falls_back_to_its_status() -> None:
 def test_damaged_details_are_as_none() -> None:
     damaged = Refusal(grpc.StatusCode.NOT_FOUND, "one", reason="MEMORY_NOT_FOUND").status().trailing_metadata
     error = to_exception(Failed(grpc.StatusCode.NOT_FOUND, "another", list(damaged)), "host:1")
-    assert (type(error), error.reason) == (errors.NotFoundError, "")
+    assert (type(error), error.reason) == (errors.NotFoundError, "NOT_FOUND")
 
 
 @pytest.mark.parametrize("name", ["MemoryClientError", "MemoryIdentityError", "MemoryNotSupportedError"])

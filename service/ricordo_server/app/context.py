@@ -99,7 +99,9 @@ async def _settle(services: Services, call: Call, store_id: str, request: Contex
         settings = connection.settings
     for number, spec in enumerate(request.sources):
         if spec.filter is not None:
-            check_declared_filter(settings, spec.filter, f"sources[{number}].filter")
+            check_declared_filter(
+                settings.of_types(spec.custom_types), spec.filter, f"sources[{number}].filter"
+            )
         check_custom_types(settings, spec.custom_types, f"sources[{number}].custom_types")
     defaults = settings.context
     return replace(

@@ -143,7 +143,7 @@ def check_query_declared(settings: ProjectSettings, query: MemoryQuery) -> None:
         DomainError: INVALID_FILTER, UNKNOWN_CUSTOM_TYPE.
     """
     if query.filter is not None:
-        check_declared_filter(settings, query.filter)
+        check_declared_filter(settings.of_types(query.custom_types), query.filter)
     check_custom_types(settings, query.custom_types, "custom_types")
 
 

@@ -1,7 +1,7 @@
 """How a project works, as its administrators say; among it what they declare of metadata."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -73,6 +73,11 @@ class ProjectSettings:
     @cached_property
     def types_by_name(self) -> Mapping[str, CustomType]:
         return {custom_type.name: custom_type for custom_type in self.custom_types}
+
+    def of_types(self, names: Sequence[str]) -> "ProjectSettings":
+        """As a read of these custom types sees it: memories of declared ones hold declared names only."""
+        known = [self.types_by_name[name] for name in names if name in self.types_by_name]
+        return replace(self, metadata_policy=MetadataPolicy.DECLARED, custom_types=known) if known else self
 
     @property
     def closes_custom_types(self) -> bool:

@@ -135,7 +135,7 @@ async def test_no_server_names_the_target_and_the_remedy() -> None:
             errors.MemoryConnectionError, match=r"127\.0\.0\.1:1.*is the server running"
         ) as caught:
             await client.identity.who_am_i()
-    assert (caught.value.reason, caught.value.code) == ("", "UNAVAILABLE")
+    assert (caught.value.reason, caught.value.code) == ("UNAVAILABLE", "UNAVAILABLE")
 
 
 async def test_tls_to_a_plain_server_names_the_remedy(fake: FakeService) -> None:
