@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 from click.testing import Result
 
@@ -13,8 +14,8 @@ from ricordo import Client, errors
 from ricordo_server import embedded
 from tests.cli.programs import run, started
 from tests.fixtures.credentials import decode_part
-from tests.fixtures.database import KEY_SECRET, make_project
-from tests.migrations.databases import drop_database, make_clone
+from tests.fixtures.database import KEY_SECRET, TestDatabase, make_project
+from tests.migrations.databases import clone, drop_database, make_clone  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.xdist_group("credentials")
 
@@ -189,12 +190,30 @@ def test_wrong_credentials_are_told_without_the_secret(admin: Invoke) -> None:
 
 
 @pytest.fixture
-def operator(postgres: embedded.EmbeddedPostgres) -> Iterator[Invoke]:
+def operator(clone: TestDatabase) -> Invoke:  # noqa: F811
     """Runs a command on a database of the test's own."""
-    made = make_clone(postgres)
-    environment = {"RICORDO_OPERATOR_URL": made.operator_url, "RICORDO_KEY_SECRET": KEY_SECRET}
-    yield lambda *arguments, **more: run(*arguments, **{**environment, **more})
-    drop_database(made)
+    environment = {"RICORDO_OPERATOR_URL": clone.operator_url, "RICORDO_KEY_SECRET": KEY_SECRET}
+    return lambda *arguments, **more: run(*arguments, **{**environment, **more})
+
+
+def test_what_the_operator_does_without_a_server_is_recorded(clone: TestDatabase, operator: Invoke) -> None:  # noqa: F811
+    project_id = ok(operator("create-project", "acme")).strip()
+    create = ("service-account", "create", "boss", "--role", "admin", "--project", project_id, "--json")
+    account = json.loads(ok(operator(*create)))
+    ok(operator("keys", "rotate"))
+    first = next(iter(states(operator)))
+    ok(operator("keys", "rotate", "--now"))
+    ok(operator("keys", "retire", first))
+    second = next(key for key in states(operator) if key != first)
+    with psycopg.connect(clone.operator_url) as connection:
+        rows = connection.execute("SELECT action, subject FROM ricordo.audit ORDER BY audit_id").fetchall()
+    assert rows == [
+        ("CreateProject", project_id),
+        ("CreateServiceAccount", account["client_id"]),
+        ("RotateSigningKey", first),
+        ("RotateSigningKey", second),
+        ("RetireSigningKey", first),
+    ]
 
 
 def states(operator: Invoke) -> dict[str, str]:

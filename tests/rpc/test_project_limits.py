@@ -81,6 +81,16 @@ async def test_limits_are_set_one_by_one_and_lifted(operator: AsyncClient, proje
     assert (await operator.admin.get_project_limits(str(project_id)))[0] == Limits()
 
 
+async def test_a_change_of_limits_is_in_the_operator_s_audit(
+    operator: AsyncClient, project_id: UUID, database: TestDatabase
+) -> None:
+    await limit(operator, project_id, stored_memories=3, concurrent_requests=7)
+    with psycopg.connect(database.operator_url) as connection:
+        statement = "SELECT action FROM ricordo.audit WHERE subject = %s"
+        subject = f"{project_id}: concurrent_requests, stored_memories"
+        assert connection.execute(statement, [subject]).fetchall() == [("UpdateProjectLimits",)]
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from ricordo_server.app.permissions import check_operator
 from ricordo_server.app.transactions import in_project, write_project
+from ricordo_server.db import audit as audit_db
 from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import Pool, ProjectConnection
 from ricordo_server.domain.call import Call
@@ -37,6 +38,8 @@ async def update_limits(pool: Pool, call: Call, project_id: UUID, changes: Limit
         current = _present(await usage_db.read_limits(connection, project_id, lock=True), project_id)
         limits = replace(current, **changes)
         await usage_db.write_limits(connection, project_id, limits)
+        subject = f"{project_id}: {', '.join(sorted(changes))}"
+        await audit_db.write_record(connection, call.principal, "UpdateProjectLimits", subject)
         return limits
 
     return await write_project(pool, call, work)

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+import psycopg
 from sqlalchemy import Text, insert, select
 from uuid_utils.compat import uuid7
 
-from ricordo_server.db.connection import ProjectConnection, Row
+from ricordo_server.db.connection import NO_PROJECT, ProjectConnection, Row
 from ricordo_server.db.paging import fetch_page, text_key, time_key
 from ricordo_server.db.tables import audit
 from ricordo_server.domain.audit import AuditOutcome, AuditRecord
@@ -17,6 +18,16 @@ NEWEST_FIRST = [
     replace(text_key(audit.c.audit_id.cast(Text)), descending=True),
 ]
 STORED = [column for column in audit.c if column.name != "project_id"]
+
+BY_OPERATOR = """
+INSERT INTO ricordo.audit (project_id, audit_id, action, outcome, principal_id, user_id, subject, occurrences)
+VALUES (%s, %s, %s, 'DONE', 'operator', '', %s, 1)
+"""
+
+
+def write_operator_record(connection: psycopg.Connection, action: str, subject: str) -> None:
+    """Of an act by the operator's URL, without a server; in its transaction, under the nil project."""
+    connection.execute(BY_OPERATOR, [NO_PROJECT, uuid7(), action, subject])
 
 
 async def write_record(

@@ -7,6 +7,7 @@ import psycopg
 import psycopg_pool
 from uuid_utils.compat import uuid7
 
+from ricordo_server.db.audit import write_operator_record
 from ricordo_server.db.connection import Pool
 from ricordo_server.db.migrations import revisions_folder
 from ricordo_server.db.sql import load_sql
@@ -27,7 +28,7 @@ def create_project(
             " ON CONFLICT DO NOTHING",
             [project_id, name],
         )
-        connection.execute(
+        made = connection.execute(
             "INSERT INTO ricordo.project (project_id, organization_id, display_name, language)"
             " VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
             [project_id, project_id, name, language],
@@ -37,6 +38,8 @@ def create_project(
             " VALUES (%s, %s, %s, %s, 'operator') ON CONFLICT DO NOTHING",
             [project_id, uuid7(), DEFAULT_STORE, [language]],
         )
+        if made.rowcount:
+            write_operator_record(connection, "CreateProject", str(project_id))
 
 
 def create_service_account(
@@ -60,6 +63,7 @@ def create_service_account(
                 " VALUES (%s, %s, %s, %s)",
                 [project_id, client_id.account_id, secret_id, secret_hash],
             )
+            write_operator_record(connection, "CreateServiceAccount", str(client_id))
     except psycopg.errors.ForeignKeyViolation as error:
         raise ValueError(f"there is no project {project_id}") from error
     except psycopg.errors.UniqueViolation as error:

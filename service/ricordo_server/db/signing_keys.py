@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import psycopg
 from psycopg.rows import class_row
 
+from ricordo_server.db.audit import write_operator_record
 from ricordo_server.db.connection import Pool
 from ricordo_server.db.errors import translated_errors
 from ricordo_server.domain.signing_key import OVERLAP, SigningKey
@@ -51,6 +52,7 @@ def add_signing_key(operator_url: str, key_id: str, sealed: bytes, *, lead: time
             "UPDATE ricordo.signing_key SET retire_time = %s WHERE key_id <> %s AND retire_time IS NULL",
             [row[0] + OVERLAP, key_id],
         )
+        write_operator_record(connection, "RotateSigningKey", key_id)
     sign_time: datetime = row[0]
     return sign_time
 
@@ -62,4 +64,7 @@ def retire_signing_key(operator_url: str, key_id: str) -> bool:
             "UPDATE ricordo.signing_key SET retire_time = now()"
             " WHERE key_id = %s AND (retire_time IS NULL OR retire_time > now())"
         )
-        return connection.execute(statement, [key_id]).rowcount > 0
+        if not connection.execute(statement, [key_id]).rowcount:
+            return False
+        write_operator_record(connection, "RetireSigningKey", key_id)
+        return True
