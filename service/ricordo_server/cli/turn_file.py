@@ -8,10 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pydantic
-
 import ricordo
-from ricordo_server.cli.failures import explain_validation
 
 SESSION_FIELDS = {"session_id", "user_id"}
 TURN_FIELDS = {"role", "content", "agent_id", "event_time", "metadata", "idempotency_key"}
@@ -73,8 +70,8 @@ def parse_line(line: Line, default_user: str) -> TurnLine:
     try:
         fields["event_time"] = _parse_time(fields.get("event_time"))
         return TurnLine(line, ricordo.models.Scope(**scope), ricordo.models.NewTurn(**fields))
-    except pydantic.ValidationError as error:
-        raise BadLineError(line.number, "; ".join(explain_validation(error))) from error
+    except ricordo.errors.MemoryClientError as error:
+        raise BadLineError(line.number, str(error)) from error
     except ValueError as error:
         raise BadLineError(line.number, "event_time is no ISO 8601 time with a zone") from error
 
