@@ -29,14 +29,15 @@ SERVICES = ("Admin", "Context", "Extraction", "Identity", "Memory", "Project", "
 SERVICE_CONFIG = {
     "methodConfig": [
         {
-            # Reads are safe to repeat; so is every mutation, for each carries a request_id.
+            # Reads are safe to repeat; so is every mutation, for each carries a request_id. A server that stops
+            # cancels what reaches it at its very end.
             "name": [{"service": f"ricordo.v1.{name}Service"} for name in SERVICES],
             "retryPolicy": {
                 "maxAttempts": 4,
                 "initialBackoff": "0.2s",
                 "maxBackoff": "2s",
                 "backoffMultiplier": 2,
-                "retryableStatusCodes": ["UNAVAILABLE"],
+                "retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"],
             },
         }
     ]
