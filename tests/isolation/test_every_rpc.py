@@ -235,6 +235,10 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         s.BatchRecordTurnsRequest(scope=names.scope, turns=[a_turn(names)])
     ],
     "SessionService.GetTurn": lambda names: [s.GetTurnRequest(turn_id=names.turn_id)],
+    "SessionService.DeleteTurn": lambda names: [
+        s.DeleteTurnRequest(turn_id=names.turn_id, request_id=request_id)
+        for request_id in ("", names.request_id)
+    ],
     "SessionService.ListTurns": lambda names: [
         *(s.ListTurnsRequest(scope=scope) for scope in scopes(names)),
         s.ListTurnsRequest(filter=contains(names)),

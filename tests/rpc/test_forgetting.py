@@ -10,7 +10,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from ricordo.v1 import extraction_service_pb2 as pb
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as ms
-from ricordo.v1 import scope_pb2
+from ricordo.v1 import scope_pb2, turn_pb2
 from ricordo.v1 import session_service_pb2 as ss
 from tests.fixtures.calls import as_user, refusal
 from tests.fixtures.generation import World, contents
@@ -105,6 +105,57 @@ async def test_answers_that_are_kept_for_repeats_are_forgotten(world: World) -> 
     await world.extraction.GenerateMemories(request)
     await delete(world, FIRST)
     assert (await refusal(world.extraction.GenerateMemories(request)))[1] == "SESSION_NOT_FOUND"
+
+
+async def delete_turn(world: World, turn: turn_pb2.Turn, **call: object) -> tuple[int, int]:
+    answer = await world.sessions.DeleteTurn(ss.DeleteTurnRequest(turn_id=turn.turn_id), **call)
+    return answer.deleted_memory_count, answer.restored_memory_count
+
+
+async def test_what_rests_on_a_turn_alone_goes_with_it(world: World) -> None:
+    rome, cat = await world.say("I live in Rome.", "My cat is called Leo.", scope=FIRST)
+    await world.learn(FIRST)
+    assert await delete_turn(world, rome) == (1, 0)
+    assert contents(await everything(world)) == ["My cat is called Leo."]
+    left = (await world.sessions.ListTurns(ss.ListTurnsRequest())).turns
+    assert [(turn.turn_id, turn.turn_seq) for turn in left] == [(cat.turn_id, 2)]
+
+
+async def test_what_another_turn_says_too_stays(world: World) -> None:
+    first, second = await world.say("I live in Rome.", "I live in Rome!", scope=FIRST)
+    await world.learn(FIRST)
+    assert await delete_turn(world, first) == (0, 0)
+    assert await delete_turn(world, second) == (1, 0)
+
+
+async def test_what_a_turn_changed_is_as_before(world: World) -> None:
+    await learn(world, FIRST, "I live in Rome.")
+    [berlin] = await world.say("I live in Berlin.", scope=SECOND)
+    await world.learn(SECOND)
+    assert await delete_turn(world, berlin) == (0, 1)
+    assert contents(await everything(world)) == ["I live in Rome."]
+
+
+async def test_a_deleted_turn_is_gone(world: World) -> None:
+    [turn] = await world.say("I live in Rome.", scope=FIRST)
+    await delete_turn(world, turn)
+    read = ss.GetTurnRequest(turn_id=turn.turn_id)
+    assert (await refusal(world.sessions.GetTurn(read)))[1] == "TURN_NOT_FOUND"
+    assert (await refusal(delete_turn(world, turn)))[1] == "TURN_NOT_FOUND"
+
+
+async def test_a_repeat_answers_nothing_of_a_deleted_turn(world: World) -> None:
+    said = turn_pb2.Turn(role="user", content="I live in Rome.")
+    request = ss.RecordTurnRequest(scope=FIRST, turn=said, request_id="r")
+    await delete_turn(world, (await world.sessions.RecordTurn(request)).turn)
+    assert not (await world.sessions.RecordTurn(request)).turn.content
+
+
+async def test_a_turn_that_goes_twice_at_once_goes_once(world: World) -> None:
+    [turn] = await world.say("I live in Rome.", scope=FIRST)
+    await world.learn(FIRST)
+    both = await asyncio.gather(*(delete_turn(world, turn) for _ in range(2)), return_exceptions=True)
+    assert sorted(isinstance(each, grpc.aio.AioRpcError) for each in both) == [False, True]
 
 
 async def test_a_user_forgets_its_own(world: World, project_id) -> None:

@@ -15,7 +15,13 @@ from ricordo._convert.snapshots import (
     list_snapshots_request,
     promote_session_request,
 )
-from ricordo._convert.turns import decode_deleted, decode_recorded, decode_session, decode_turn
+from ricordo._convert.turns import (
+    decode_deleted,
+    decode_deleted_turn,
+    decode_recorded,
+    decode_session,
+    decode_turn,
+)
 from ricordo.filters import FilterInput
 from ricordo.models import MetadataValue, SearchMode, View
 
@@ -181,6 +187,26 @@ class AsyncSessions:
         request = requests.get_turn_request(turn_id, store=store)
         reply = await self._connection.call(lambda stubs: stubs.sessions.GetTurn, request, timeout)
         return decode_turn(reply.turn)
+
+    async def delete_turn(
+        self,
+        turn_id: str,
+        *,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.DeletedTurn:
+        """Deletes a turn, and what was learned from it alone; the numbers of the others stay.
+
+        Returns:
+            How much went with it.
+
+        Raises:
+            NotFoundError: There is none, or none that this credential may see.
+        """
+        request = requests.delete_turn_request(turn_id, store=store, request_id=request_id)
+        reply = await self._connection.call(lambda stubs: stubs.sessions.DeleteTurn, request, timeout)
+        return decode_deleted_turn(reply)
 
     def list_turns(
         self,

@@ -99,6 +99,12 @@ def get_turn_request(turn_id: str, *, store: str | None) -> pb.GetTurnRequest:
 
 
 @sendable
+def delete_turn_request(turn_id: str, *, store: str | None, request_id: str | None) -> pb.DeleteTurnRequest:
+    """Asks for a turn to go."""
+    return pb.DeleteTurnRequest(store_id=store or "", turn_id=turn_id, request_id=paging.fresh(request_id))
+
+
+@sendable
 def list_turns_request(
     *,
     scope: models.ScopeFilter | None,

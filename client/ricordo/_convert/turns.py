@@ -73,6 +73,13 @@ def _decode_tool_call(call: turn_pb2.ToolCall) -> models.ToolCall:
     return models.ToolCall(tool_call_id=call.tool_call_id, name=call.name, arguments_json=call.arguments_json)
 
 
+def decode_deleted_turn(reply: pb.DeleteTurnResponse) -> models.DeletedTurn:
+    """Decodes what went with a turn."""
+    return models.DeletedTurn(
+        memories=reply.deleted_memory_count, restored_memories=reply.restored_memory_count
+    )
+
+
 def decode_deleted(reply: pb.DeleteSessionResponse) -> models.DeletedSession:
     """Decodes what went with a session."""
     return models.DeletedSession(

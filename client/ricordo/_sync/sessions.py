@@ -14,7 +14,13 @@ from ricordo._convert.snapshots import (
     list_snapshots_request,
     promote_session_request,
 )
-from ricordo._convert.turns import decode_deleted, decode_recorded, decode_session, decode_turn
+from ricordo._convert.turns import (
+    decode_deleted,
+    decode_deleted_turn,
+    decode_recorded,
+    decode_session,
+    decode_turn,
+)
 from ricordo._sync.channel import Connection
 from ricordo._sync.pager import Pager
 from ricordo.filters import FilterInput
@@ -182,6 +188,26 @@ class Sessions:
         request = requests.get_turn_request(turn_id, store=store)
         reply = self._connection.call(lambda stubs: stubs.sessions.GetTurn, request, timeout)
         return decode_turn(reply.turn)
+
+    def delete_turn(
+        self,
+        turn_id: str,
+        *,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.DeletedTurn:
+        """Deletes a turn, and what was learned from it alone; the numbers of the others stay.
+
+        Returns:
+            How much went with it.
+
+        Raises:
+            NotFoundError: There is none, or none that this credential may see.
+        """
+        request = requests.delete_turn_request(turn_id, store=store, request_id=request_id)
+        reply = self._connection.call(lambda stubs: stubs.sessions.DeleteTurn, request, timeout)
+        return decode_deleted_turn(reply)
 
     def list_turns(
         self,

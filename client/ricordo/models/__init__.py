@@ -122,7 +122,7 @@ from ricordo.models.snapshot import (
     Snapshot,
 )
 from ricordo.models.store_entry import EntrySource, StoreEntry
-from ricordo.models.turn import DeletedSession, NewTurn, RecordedTurn, Session, ToolCall, Turn
+from ricordo.models.turn import DeletedSession, DeletedTurn, NewTurn, RecordedTurn, Session, ToolCall, Turn
 
 __all__ = [
     "AccessToken",
@@ -149,6 +149,7 @@ __all__ = [
     "CustomType",
     "DeleteResult",
     "DeletedSession",
+    "DeletedTurn",
     "Details",
     "DirectFact",
     "Domain",

@@ -71,6 +71,16 @@ class RecordedTurn(Model):
     created: bool
 
 
+class DeletedTurn(Model):
+    """What went with a turn: the memories that were learned from it alone.
+
+    `restored_memories` say again what they said before.
+    """
+
+    memories: int = 0
+    restored_memories: int = 0
+
+
 class DeletedSession(Model):
     """What went with a session: its turns, and what was learned from these alone.
 

@@ -543,6 +543,60 @@ class ListTurnsResponse(_message.Message):
 Global___ListTurnsResponse: _TypeAlias = ListTurnsResponse  # noqa: Y015
 
 @_typing.final
+class DeleteTurnRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    TURN_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    turn_id: _builtins.str
+    """The id."""
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        turn_id: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "store_id", b"store_id", "turn_id", b"turn_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteTurnRequest: _TypeAlias = DeleteTurnRequest  # noqa: Y015
+
+@_typing.final
+class DeleteTurnResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DELETED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
+    RESTORED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
+    deleted_memory_count: _builtins.int
+    """How many memories went, since they were learned from this turn alone."""
+    restored_memory_count: _builtins.int
+    """How many memories say again what they said before, since what they said last was learned from this turn alone."""
+    def __init__(
+        self,
+        *,
+        deleted_memory_count: _builtins.int = ...,
+        restored_memory_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted_memory_count", b"deleted_memory_count", "restored_memory_count", b"restored_memory_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteTurnResponse: _TypeAlias = DeleteTurnResponse  # noqa: Y015
+
+@_typing.final
 class SearchTurnsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

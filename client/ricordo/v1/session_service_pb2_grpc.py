@@ -75,6 +75,11 @@ class SessionServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_session__service__pb2.ListTurnsRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_session__service__pb2.ListTurnsResponse.FromString,
                 _registered_method=True)
+        self.DeleteTurn = channel.unary_unary(
+                '/ricordo.v1.SessionService/DeleteTurn',
+                request_serializer=ricordo_dot_v1_dot_session__service__pb2.DeleteTurnRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_session__service__pb2.DeleteTurnResponse.FromString,
+                _registered_method=True)
         self.SearchTurns = channel.unary_unary(
                 '/ricordo.v1.SessionService/SearchTurns',
                 request_serializer=ricordo_dot_v1_dot_session__service__pb2.SearchTurnsRequest.SerializeToString,
@@ -142,6 +147,14 @@ class SessionServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DeleteTurn(self, request, context):
+        """Deletes a turn, and every memory and revision that was learned from it alone; the numbers of the others stay.
+        NOT_FOUND / TURN_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SearchTurns(self, request, context):
         """Finds turns, best first.
         """
@@ -191,6 +204,11 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.ListTurns,
                     request_deserializer=ricordo_dot_v1_dot_session__service__pb2.ListTurnsRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_session__service__pb2.ListTurnsResponse.SerializeToString,
+            ),
+            'DeleteTurn': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteTurn,
+                    request_deserializer=ricordo_dot_v1_dot_session__service__pb2.DeleteTurnRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_session__service__pb2.DeleteTurnResponse.SerializeToString,
             ),
             'SearchTurns': grpc.unary_unary_rpc_method_handler(
                     servicer.SearchTurns,
@@ -415,6 +433,33 @@ class SessionService(object):
             '/ricordo.v1.SessionService/ListTurns',
             ricordo_dot_v1_dot_session__service__pb2.ListTurnsRequest.SerializeToString,
             ricordo_dot_v1_dot_session__service__pb2.ListTurnsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteTurn(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.SessionService/DeleteTurn',
+            ricordo_dot_v1_dot_session__service__pb2.DeleteTurnRequest.SerializeToString,
+            ricordo_dot_v1_dot_session__service__pb2.DeleteTurnResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -49,6 +49,10 @@ class SessionServiceStub:
     """Reads a turn. NOT_FOUND / TURN_NOT_FOUND."""
     ListTurns: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ListTurnsRequest, _session_service_pb2.ListTurnsResponse]
     """Lists turns. Default order: as they were recorded."""
+    DeleteTurn: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.DeleteTurnRequest, _session_service_pb2.DeleteTurnResponse]
+    """Deletes a turn, and every memory and revision that was learned from it alone; the numbers of the others stay.
+    NOT_FOUND / TURN_NOT_FOUND.
+    """
     SearchTurns: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.SearchTurnsRequest, _session_service_pb2.SearchTurnsResponse]
     """Finds turns, best first."""
 
@@ -73,6 +77,10 @@ class SessionServiceAsyncStub(SessionServiceStub):
     """Reads a turn. NOT_FOUND / TURN_NOT_FOUND."""
     ListTurns: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ListTurnsRequest, _session_service_pb2.ListTurnsResponse]  # type: ignore[assignment]
     """Lists turns. Default order: as they were recorded."""
+    DeleteTurn: _aio.UnaryUnaryMultiCallable[_session_service_pb2.DeleteTurnRequest, _session_service_pb2.DeleteTurnResponse]  # type: ignore[assignment]
+    """Deletes a turn, and every memory and revision that was learned from it alone; the numbers of the others stay.
+    NOT_FOUND / TURN_NOT_FOUND.
+    """
     SearchTurns: _aio.UnaryUnaryMultiCallable[_session_service_pb2.SearchTurnsRequest, _session_service_pb2.SearchTurnsResponse]  # type: ignore[assignment]
     """Finds turns, best first."""
 
@@ -142,6 +150,16 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_session_service_pb2.ListTurnsResponse, _abc.Awaitable[_session_service_pb2.ListTurnsResponse]]:
         """Lists turns. Default order: as they were recorded."""
+
+    @_abc_1.abstractmethod
+    def DeleteTurn(
+        self,
+        request: _session_service_pb2.DeleteTurnRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.DeleteTurnResponse, _abc.Awaitable[_session_service_pb2.DeleteTurnResponse]]:
+        """Deletes a turn, and every memory and revision that was learned from it alone; the numbers of the others stay.
+        NOT_FOUND / TURN_NOT_FOUND.
+        """
 
     @_abc_1.abstractmethod
     def SearchTurns(

@@ -6,14 +6,18 @@ from uuid_utils.compat import uuid7
 
 from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import check_filter_declared, check_written
-from ricordo_server.app.permissions import check_may_read_as, check_may_write_in
+from ricordo_server.app.forgetting import Forgotten, forget_turns
+from ricordo_server.app.permissions import check_may_read_as, check_may_write, check_may_write_in
 from ricordo_server.app.promotion import note_turns, topic_vector
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.app.usage import count_turns
 from ricordo_server.db import embeddings as vectors_db
+from ricordo_server.db import idempotency
 from ricordo_server.db import sessions as sessions_db
+from ricordo_server.db import snapshots as snapshots_db
 from ricordo_server.db import turns as turns_db
+from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.turns import NumberedTurn
 from ricordo_server.domain.call import Call
@@ -137,11 +141,37 @@ async def get_turn(services: Services, call: Call, store_id: str, turn_id: str) 
         DomainError: TURN_NOT_FOUND.
     """
     async with in_store(services.database, call, store_id) as connection:
-        found = await turns_db.get_turns(connection, [turn_id])
+        return await _get_turn(connection, turn_id)
+
+
+async def _get_turn(connection: TenantConnection, turn_id: str) -> Turn:
+    found = await turns_db.get_turns(connection, [turn_id])
     if turn_id not in found:
         message = f"there is no turn {turn_id!r} to be seen here"
         raise DomainError(Reason.TURN_NOT_FOUND, message, "turn_id")
     return found[turn_id]
+
+
+async def delete_turn(services: Services, call: Call, store_id: str, turn_id: str) -> Forgotten:
+    """Removes a turn, and what was learned from it alone.
+
+    Raises:
+        DomainError: TURN_NOT_FOUND, PERMISSION_DENIED.
+    """
+    check_may_write(call.principal)
+
+    async def work(connection: TenantConnection) -> Forgotten:
+        scope = (await _get_turn(connection, turn_id)).scope
+        # Held as whoever deletes the session holds it, so that what goes is discounted once.
+        await sessions_db.lock_known_session(connection, scope)
+        turn = await _get_turn(connection, turn_id)
+        await usage_db.discount_turn(connection, turn_id)
+        await turns_db.delete_turn(connection, turn_id)
+        await snapshots_db.clear_summaries(connection, scope, turn.turn_seq)
+        await idempotency.forget_answers(connection, turn_id)
+        return await forget_turns(connection, [turn_id])
+
+    return await write_store(services.database, call, store_id, work)
 
 
 async def list_turns(

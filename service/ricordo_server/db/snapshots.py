@@ -176,6 +176,15 @@ async def set_summary(connection: TenantConnection, snapshot_id: str, summary: s
     await connection.execute(statement.values(summary=summary))
 
 
+async def clear_summaries(connection: TenantConnection, scope: Scope, turn_seq: int) -> None:
+    """Those of snapshots that hold the turn."""
+    holds = and_(snapshot.c.from_seq <= turn_seq, snapshot.c.to_seq >= turn_seq)
+    statement = update(snapshot).where(
+        in_tenant(snapshot, connection), snapshot.c.scope_key == scope.key, holds
+    )
+    await connection.execute(statement.values(summary=""))
+
+
 async def note_failure(
     connection: TenantConnection,
     snapshot_id: str,

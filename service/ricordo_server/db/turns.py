@@ -147,6 +147,10 @@ async def delete_turns(connection: TenantConnection, scope: Scope) -> list[str]:
     return [row["turn_id"] for row in await connection.fetch_all(statement.returning(turn.c.turn_id))]
 
 
+async def delete_turn(connection: TenantConnection, turn_id: str) -> None:
+    await connection.execute(delete(turn).where(in_tenant(turn, connection), turn.c.turn_id == turn_id))
+
+
 async def hold_turns(connection: TenantConnection, turn_ids: Sequence[str]) -> bool:
     """Whether all of them are there; they stay until the transaction ends."""
     if not turn_ids:

@@ -68,6 +68,11 @@ async def discount_turns(connection: TenantConnection, scope: Scope) -> None:
     await _count(connection, turn, TURN_TEXTS, 0, turn.c.scope_key == scope.key, sign=-1)
 
 
+async def discount_turn(connection: TenantConnection, turn_id: str) -> None:
+    """The turn is about to be removed."""
+    await _count(connection, turn, TURN_TEXTS, 0, turn.c.turn_id == turn_id, sign=-1)
+
+
 async def _count(
     connection: TenantConnection,
     table: Table,

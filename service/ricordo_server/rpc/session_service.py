@@ -92,6 +92,17 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
         turn = await turns.get_turn(self._services, read_call(), request.store_id, turn_id)
         return pb.GetTurnResponse(turn=encode_turn(turn))
 
+    async def DeleteTurn(self, request: pb.DeleteTurnRequest, context: Any) -> pb.DeleteTurnResponse:
+        turn_id = check_pattern("turn_id", request.turn_id, TURN_ID)
+        return await answer_once(
+            request,
+            pb.DeleteTurnResponse,
+            lambda forgotten: pb.DeleteTurnResponse(
+                deleted_memory_count=forgotten.removed, restored_memory_count=forgotten.restored
+            ),
+            lambda call: turns.delete_turn(self._services, call, request.store_id, turn_id),
+        )
+
     async def ListTurns(self, request: pb.ListTurnsRequest, context: Any) -> pb.ListTurnsResponse:
         call = read_call()
         found = await turns.list_turns(

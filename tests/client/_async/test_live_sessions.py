@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from ricordo import AsyncClient, errors
-from ricordo.models import Matching, NewMemory, NewTurn, Scope, ToolCall
+from ricordo.models import Matching, NewMemory, NewTurn, Scope, SessionRange, ToolCall
 
 MONDAY = Scope(user_id="ada", session_id="monday")
 
@@ -71,6 +71,15 @@ async def test_the_life_of_a_session(live: AsyncClient) -> None:
     with pytest.raises(errors.NotFoundError) as caught:
         await live.sessions.get(MONDAY)
     assert caught.value.reason == "SESSION_NOT_FOUND"
+
+
+async def test_a_deleted_turn_takes_what_was_learned_from_it_alone(live: AsyncClient) -> None:
+    turns = [NewTurn(role="user", content=text) for text in ("I live in Rome.", "My cat is called Leo.")]
+    rome, cat = await live.sessions.batch_record_turns(turns, scope=MONDAY)
+    await live.extraction.generate(session=SessionRange(scope=MONDAY))
+    assert (await live.sessions.delete_turn(rome.turn.turn_id)).memories == 1
+    assert [turn.turn_id async for turn in live.sessions.list_turns()] == [cat.turn.turn_id]
+    assert [memory.content async for memory in live.memories.list()] == ["My cat is called Leo."]
 
 
 async def test_the_server_names_a_session_without_an_id(live: AsyncClient) -> None:

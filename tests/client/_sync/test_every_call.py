@@ -251,6 +251,12 @@ CASES = {
         lambda turn: turn.turn_id == "t1",
         {"turn_id": "t1"},
     ),
+    "DeleteTurn": Case(
+        lambda client: client.sessions.delete_turn("t1"),
+        sessions.DeleteTurnResponse(deleted_memory_count=2, restored_memory_count=1),
+        lambda deleted: (deleted.memories, deleted.restored_memories) == (2, 1),
+        {"turn_id": "t1"},
+    ),
     "ListTurns": Case(
         lambda client: first(
             client.sessions.list_turns(scope=models.Matching(session_id="s1"), filters={"role": "user"})
