@@ -19,6 +19,7 @@ from ricordo_server.domain.memory import MemoryKind, ProceduralDetails
 from ricordo_server.domain.spans import keep_quoted
 from ricordo_server.extraction.builtin import BuiltinExtractor
 from tests.fixtures.memories import a_memory
+from tests.fixtures.meter import Meter
 
 SEMANTIC, EPISODIC = MemoryKind.SEMANTIC, MemoryKind.EPISODIC
 PROCEDURAL, TAXONOMIC = MemoryKind.PROCEDURAL, MemoryKind.TAXONOMIC
@@ -29,7 +30,9 @@ async def extract(
     kind: MemoryKind, *texts: str, role: str = "user", guidance: Guidance | None = None
 ) -> list[Candidate]:
     said = [Utterance(f"t{number}", role, text, SAID) for number, text in enumerate(texts)]
-    found = await BuiltinExtractor().extract(ExtractionRequest(kind, said, guidance=guidance or Guidance()))
+    found = await BuiltinExtractor().extract(
+        ExtractionRequest(kind, said, guidance=guidance or Guidance()), Meter()
+    )
     quoted, dropped = keep_quoted(found.candidates, said)
     assert dropped == 0  # whatever it finds, it quotes
     return quoted
@@ -132,7 +135,7 @@ async def test_a_newer_sentence_about_the_same_thing_takes_the_place_of_the_olde
 ) -> None:
     known = [a_memory("I have a cat."), a_memory(older)]
     compared = [Compared(Candidate(SEMANTIC, newer, []), known)]
-    assert await BuiltinExtractor().propose(compared, Guidance()) == [
+    assert await BuiltinExtractor().propose(compared, Guidance(), Meter()) == [
         Proposal(ProposedAction.UPDATE, known[1])
     ]
 
@@ -147,4 +150,4 @@ async def test_a_newer_sentence_about_the_same_thing_takes_the_place_of_the_olde
 )
 async def test_a_sentence_about_another_thing_is_added(older: str, newer: str) -> None:
     compared = [Compared(Candidate(SEMANTIC, newer, []), [a_memory(older)])]
-    assert await BuiltinExtractor().propose(compared, Guidance()) == [ADD]
+    assert await BuiltinExtractor().propose(compared, Guidance(), Meter()) == [ADD]

@@ -22,6 +22,7 @@ RETRIED = sorted(POLICIES)
     [
         (StepError(FailureClass.CREDENTIAL, "x"), FailureClass.CREDENTIAL),
         (DomainError(Reason.DATABASE_UNAVAILABLE, "x"), FailureClass.TRANSIENT),
+        (DomainError(Reason.RATE_LIMIT_EXCEEDED, "x"), FailureClass.RATE_LIMIT),
         (DomainError(Reason.INVALID_FIELD, "x"), FailureClass.CONTENT),
         (TimeoutError(), FailureClass.TRANSIENT),
         (ZeroDivisionError(), FailureClass.TRANSIENT),
@@ -62,3 +63,12 @@ def test_a_told_pause_is_kept_within_the_hour(told: float, chance: float) -> Non
     assert pause is not None
     least = min(max(told, 0), LONGEST_TOLD_PAUSE)
     assert least <= pause <= least + POLICIES[FailureClass.RATE_LIMIT].first_pause
+
+
+@given(st.floats(0, 86_400), st.floats(0, 1))
+def test_a_limit_of_our_own_is_waited_for_until_it_lifts(told: float, chance: float) -> None:
+    pause = pause_before_retry(
+        DomainError(Reason.RATE_LIMIT_EXCEEDED, "x", retry_after=told), 1, chance=chance
+    )
+    assert pause is not None
+    assert told <= pause <= told + POLICIES[FailureClass.RATE_LIMIT].first_pause

@@ -40,6 +40,7 @@ class ProjectLimits(Model):
         requests_per_second: Calls; as many at once after a quiet second. concurrent_requests: Calls at a time.
         stored_memories: Deleted ones included until they are purged. stored_bytes: Of the texts, metadata and
         details of turns and of every revision. embedding_tokens_per_day: By o200k_base, in a day of UTC.
+        llm_tokens_per_day: What models read and wrote for extraction, by its provider's count.
     """
 
     requests_per_second: int | None = None
@@ -47,14 +48,16 @@ class ProjectLimits(Model):
     stored_memories: int | None = None
     stored_bytes: int | None = None
     embedding_tokens_per_day: int | None = None
+    llm_tokens_per_day: int | None = None
 
 
 class ProjectUsage(Model):
-    """What a project has used: `embedding_tokens` today, by UTC."""
+    """What a project has used: `embedding_tokens` and `llm_tokens` today, by UTC."""
 
     stored_memories: int = 0
     stored_bytes: int = 0
     embedding_tokens: int = 0
+    llm_tokens: int = 0
 
 
 class StoreAccess(Word):

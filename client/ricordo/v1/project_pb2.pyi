@@ -383,6 +383,7 @@ class ProjectLimits(_message.Message):
     STORED_MEMORIES_FIELD_NUMBER: _builtins.int
     STORED_BYTES_FIELD_NUMBER: _builtins.int
     EMBEDDING_TOKENS_PER_DAY_FIELD_NUMBER: _builtins.int
+    LLM_TOKENS_PER_DAY_FIELD_NUMBER: _builtins.int
     requests_per_second: _builtins.int
     """Calls a second, 1 to 1,000,000; as many at once after a quiet second. Each server process takes its share of it.
     Beyond: RATE_LIMIT_EXCEEDED.
@@ -401,6 +402,11 @@ class ProjectLimits(_message.Message):
     """Tokens (by o200k_base) that are embedded in a day of UTC, in writes and in searches. Beyond: RATE_LIMIT_EXCEEDED
     until midnight. Server processes hear of one another's within 10 seconds.
     """
+    llm_tokens_per_day: _builtins.int
+    """Tokens that language models read and wrote for extraction in a day of UTC, as their provider counts them (by
+    o200k_base where it does not say). Once they are used up, GenerateMemories is RATE_LIMIT_EXCEEDED and extraction in
+    the background waits until midnight; what has begun is finished. The built-in rules use none.
+    """
     def __init__(
         self,
         *,
@@ -409,15 +415,18 @@ class ProjectLimits(_message.Message):
         stored_memories: _builtins.int | None = ...,
         stored_bytes: _builtins.int | None = ...,
         embedding_tokens_per_day: _builtins.int | None = ...,
+        llm_tokens_per_day: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_concurrent_requests", b"_concurrent_requests", "_embedding_tokens_per_day", b"_embedding_tokens_per_day", "_requests_per_second", b"_requests_per_second", "_stored_bytes", b"_stored_bytes", "_stored_memories", b"_stored_memories", "concurrent_requests", b"concurrent_requests", "embedding_tokens_per_day", b"embedding_tokens_per_day", "requests_per_second", b"requests_per_second", "stored_bytes", b"stored_bytes", "stored_memories", b"stored_memories"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_concurrent_requests", b"_concurrent_requests", "_embedding_tokens_per_day", b"_embedding_tokens_per_day", "_llm_tokens_per_day", b"_llm_tokens_per_day", "_requests_per_second", b"_requests_per_second", "_stored_bytes", b"_stored_bytes", "_stored_memories", b"_stored_memories", "concurrent_requests", b"concurrent_requests", "embedding_tokens_per_day", b"embedding_tokens_per_day", "llm_tokens_per_day", b"llm_tokens_per_day", "requests_per_second", b"requests_per_second", "stored_bytes", b"stored_bytes", "stored_memories", b"stored_memories"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_concurrent_requests", b"_concurrent_requests", "_embedding_tokens_per_day", b"_embedding_tokens_per_day", "_requests_per_second", b"_requests_per_second", "_stored_bytes", b"_stored_bytes", "_stored_memories", b"_stored_memories", "concurrent_requests", b"concurrent_requests", "embedding_tokens_per_day", b"embedding_tokens_per_day", "requests_per_second", b"requests_per_second", "stored_bytes", b"stored_bytes", "stored_memories", b"stored_memories"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_concurrent_requests", b"_concurrent_requests", "_embedding_tokens_per_day", b"_embedding_tokens_per_day", "_llm_tokens_per_day", b"_llm_tokens_per_day", "_requests_per_second", b"_requests_per_second", "_stored_bytes", b"_stored_bytes", "_stored_memories", b"_stored_memories", "concurrent_requests", b"concurrent_requests", "embedding_tokens_per_day", b"embedding_tokens_per_day", "llm_tokens_per_day", b"llm_tokens_per_day", "requests_per_second", b"requests_per_second", "stored_bytes", b"stored_bytes", "stored_memories", b"stored_memories"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__concurrent_requests: _TypeAlias = _typing.Literal["concurrent_requests"]  # noqa: Y015
     _WhichOneofArgType__concurrent_requests: _TypeAlias = _typing.Literal["_concurrent_requests", b"_concurrent_requests"]  # noqa: Y015
     _WhichOneofReturnType__embedding_tokens_per_day: _TypeAlias = _typing.Literal["embedding_tokens_per_day"]  # noqa: Y015
     _WhichOneofArgType__embedding_tokens_per_day: _TypeAlias = _typing.Literal["_embedding_tokens_per_day", b"_embedding_tokens_per_day"]  # noqa: Y015
+    _WhichOneofReturnType__llm_tokens_per_day: _TypeAlias = _typing.Literal["llm_tokens_per_day"]  # noqa: Y015
+    _WhichOneofArgType__llm_tokens_per_day: _TypeAlias = _typing.Literal["_llm_tokens_per_day", b"_llm_tokens_per_day"]  # noqa: Y015
     _WhichOneofReturnType__requests_per_second: _TypeAlias = _typing.Literal["requests_per_second"]  # noqa: Y015
     _WhichOneofArgType__requests_per_second: _TypeAlias = _typing.Literal["_requests_per_second", b"_requests_per_second"]  # noqa: Y015
     _WhichOneofReturnType__stored_bytes: _TypeAlias = _typing.Literal["stored_bytes"]  # noqa: Y015
@@ -428,6 +437,8 @@ class ProjectLimits(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__concurrent_requests) -> _WhichOneofReturnType__concurrent_requests | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__embedding_tokens_per_day) -> _WhichOneofReturnType__embedding_tokens_per_day | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__llm_tokens_per_day) -> _WhichOneofReturnType__llm_tokens_per_day | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__requests_per_second) -> _WhichOneofReturnType__requests_per_second | None: ...
     @_typing.overload
@@ -446,22 +457,26 @@ class ProjectUsage(_message.Message):
     STORED_MEMORIES_FIELD_NUMBER: _builtins.int
     STORED_BYTES_FIELD_NUMBER: _builtins.int
     EMBEDDING_TOKENS_FIELD_NUMBER: _builtins.int
+    LLM_TOKENS_FIELD_NUMBER: _builtins.int
     stored_memories: _builtins.int
     """As in ProjectLimits."""
     stored_bytes: _builtins.int
     """As in ProjectLimits."""
     embedding_tokens: _builtins.int
     """Today's, by UTC; up to 10 seconds late."""
+    llm_tokens: _builtins.int
+    """As above."""
     def __init__(
         self,
         *,
         stored_memories: _builtins.int = ...,
         stored_bytes: _builtins.int = ...,
         embedding_tokens: _builtins.int = ...,
+        llm_tokens: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedding_tokens", b"embedding_tokens", "stored_bytes", b"stored_bytes", "stored_memories", b"stored_memories"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["embedding_tokens", b"embedding_tokens", "llm_tokens", b"llm_tokens", "stored_bytes", b"stored_bytes", "stored_memories", b"stored_memories"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

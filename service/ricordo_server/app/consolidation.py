@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from ricordo_server.app import embeddings
 from ricordo_server.app.consolidation_writes import draft_of, preview_decision, weight_of, write_decisions
+from ricordo_server.app.limiter import LlmMeter
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import memories as memories_db
@@ -85,14 +86,18 @@ async def prepare(
         return prepared
     async with in_store(services.database, call, store_id) as connection:
         surroundings = await _look_around(connection, prepared, rules)
-    proposals = await _ask(services, policy, prepared, surroundings)
+    proposals = await _ask(services, call, policy, prepared, surroundings)
     return replace(
         prepared, weighed=[replace(each, proposal=proposals.get(at, ADD)) for at, each in enumerate(weighed)]
     )
 
 
 async def _ask(
-    services: Services, policy: ExtractionPolicy, prepared: Prepared, surroundings: Surroundings
+    services: Services,
+    call: Call,
+    policy: ExtractionPolicy,
+    prepared: Prepared,
+    surroundings: Surroundings,
 ) -> dict[int, Proposal]:
     """Proposals by the number of their candidate. Of what is known already nothing is asked."""
     decisions = decide(surroundings.weighed, surroundings.neighbours)
@@ -104,7 +109,8 @@ async def _ask(
     if not compared:
         return {}
     extractor = services.choose_extractor(policy.endpoint)
-    proposals = await extractor.propose(list(compared.values()), policy.guidance(prepared.learned.kind))
+    guidance, meter = policy.guidance(prepared.learned.kind), LlmMeter(services.limiter, call.principal)
+    proposals = await extractor.propose(list(compared.values()), guidance, meter)
     return dict(zip(compared, proposals, strict=True))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ricordo_server.app.consolidation import Checkpoint, consolidate, prepare
+from ricordo_server.app.limiter import LlmMeter
 from ricordo_server.app.services import Services
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.candidates import keep_latest, keep_storable, keep_topics
@@ -40,7 +41,7 @@ async def extract(
         StepError: nothing could be extracted, or no proposal be had; its class says when to try again.
         DomainError: the database refused, or the checkpoint did.
     """
-    learned = await learn(services, policy, passage, kind)
+    learned = await learn(services, call, policy, passage, kind)
     prepared = await prepare(services, call, store_id, policy, learned, DEFAULT_RULES)
     return await consolidate(services, call, store_id, [prepared], DEFAULT_RULES, checkpoint)
 
@@ -61,17 +62,21 @@ def passage_of(
     )
 
 
-async def learn(services: Services, policy: ExtractionPolicy, passage: Passage, kind: MemoryKind) -> Learned:
+async def learn(
+    services: Services, call: Call, policy: ExtractionPolicy, passage: Passage, kind: MemoryKind
+) -> Learned:
     """The candidates that quote what was said, each within the limits of a memory.
 
     Raises:
         StepError: nothing could be extracted.
+        DomainError: RATE_LIMIT_EXCEEDED, when a model is to be asked and the day's tokens are used up.
     """
     if not passage.utterances:
         return Learned(kind, passage.scope, passage.origin, (), ())
     extractor = services.choose_extractor(policy.endpoint)
     request = ExtractionRequest(kind, passage.utterances, passage.context, policy.guidance(kind))
-    return _sifted(passage, kind, policy, await extractor.extract(request))
+    found = await extractor.extract(request, LlmMeter(services.limiter, call.principal))
+    return _sifted(passage, kind, policy, found)
 
 
 def _sifted(passage: Passage, kind: MemoryKind, policy: ExtractionPolicy, found: Extraction) -> Learned:

@@ -50,7 +50,8 @@ async def generate_memories(
     """Extracts, consolidates and writes; with `dry_run` says what would be written.
 
     Raises:
-        DomainError: SESSION_NOT_FOUND, PERMISSION_DENIED, EXTRACTOR_UNAVAILABLE, EXTRACTION_FAILED.
+        DomainError: SESSION_NOT_FOUND, PERMISSION_DENIED, EXTRACTOR_UNAVAILABLE, EXTRACTION_FAILED,
+            RATE_LIMIT_EXCEEDED.
     """
     if order.scope is not None:
         check_may_write_in(call.principal, order.scope, "request.scope")
@@ -72,7 +73,7 @@ async def _prepare(
         policy = _with_topics(connection.settings.extraction, rules.allowed_topics)
         read = await _read(connection, policy, order)
     if isinstance(read, Passage):
-        learned = [await learn(services, policy, read, kind) for kind in order.kinds]
+        learned = [await learn(services, call, policy, read, kind) for kind in order.kinds]
     else:
         learned = [read]
     return [await prepare(services, call, store_id, policy, each, rules) for each in learned]

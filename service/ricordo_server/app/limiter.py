@@ -94,6 +94,14 @@ class Limiter:
         Raises:
             DomainError: RATE_LIMIT_EXCEEDED, until midnight; nothing is counted.
         """
+        await self.check_tokens(principal, kind, tokens)
+        await self.count_tokens(principal, kind, tokens)
+
+    async def check_tokens(self, principal: Principal, kind: TokenKind, tokens: int) -> None:
+        """
+        Raises:
+            DomainError: RATE_LIMIT_EXCEEDED, until midnight, when the day does not have so many left.
+        """
         project = await self._find(principal)
         if project is None:
             return
@@ -101,6 +109,12 @@ class Limiter:
         limit: int | None = getattr(project.limits, name)
         if limit is not None and project.spent[kind] + tokens > limit:
             raise rate_exceeded(name, limit, _seconds_to_midnight())
+
+    async def count_tokens(self, principal: Principal, kind: TokenKind, tokens: int) -> None:
+        """Counts tokens that were used, beyond the limit too."""
+        project = await self._find(principal)
+        if project is None:
+            return
         project.spent[kind] += tokens
         project.unwritten[kind] += tokens
         if project.writer is None or project.writer.done():
@@ -189,6 +203,20 @@ class Limiter:
             log.warning("spent tokens not written", extra={"cause": error.reason, "tokens": tokens.total()})
         else:
             project.unwritten -= tokens
+
+
+@dataclass(frozen=True)
+class LlmMeter:
+    """The `domain.extraction.TokenMeter` of a project."""
+
+    limiter: Limiter
+    principal: Principal
+
+    async def check(self) -> None:
+        await self.limiter.check_tokens(self.principal, TokenKind.LLM, 1)
+
+    async def count(self, tokens: int) -> None:
+        await self.limiter.count_tokens(self.principal, TokenKind.LLM, tokens)
 
 
 def _seconds_to_midnight() -> float:

@@ -25,6 +25,7 @@ def limits(
     stored_memories: Value = None,
     stored_bytes: Value = None,
     embedding_tokens_per_day: Value = None,
+    llm_tokens_per_day: Value = None,
     as_json: options.AsJson = False,
     target: options.Target = options.DEFAULT_TARGET,
     token: options.Token = None,
@@ -36,6 +37,7 @@ def limits(
         "stored_memories": stored_memories,
         "stored_bytes": stored_bytes,
         "embedding_tokens_per_day": embedding_tokens_per_day,
+        "llm_tokens_per_day": llm_tokens_per_day,
     }
     with failures_told():
         given = {name: read_limit(name, text) for name, text in texts.items() if text is not None}

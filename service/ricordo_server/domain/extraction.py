@@ -130,19 +130,38 @@ class Compared:
     known: Sequence[Memory] = field(default_factory=tuple)
 
 
+class TokenMeter(Protocol):
+    """Counts for a project what a language model reads and writes; rules use nothing of it."""
+
+    async def check(self) -> None:
+        """Before a piece of work, not within it: what has begun is finished.
+
+        Raises:
+            DomainError: RATE_LIMIT_EXCEEDED, until midnight, when the day's tokens are used up.
+        """
+        ...
+
+    async def count(self, tokens: int) -> None:
+        """One reply's, whatever it is good for."""
+        ...
+
+
 class Extractor(Protocol):
     """Reads turns. It is handed text and answers values: it holds no credential of a tenant and no connection."""
 
-    async def extract(self, request: ExtractionRequest) -> Extraction:
+    async def extract(self, request: ExtractionRequest, meter: TokenMeter) -> Extraction:
         """What the utterances say, of one kind.
 
         Raises:
             StepError: nothing could be extracted; its class says whether it may succeed later.
+            DomainError: the meter refused.
         """
         ...
 
-    async def propose(self, compared: Sequence[Compared], guidance: Guidance) -> list[Proposal]:
-        """One proposal for each, in order.
+    async def propose(
+        self, compared: Sequence[Compared], guidance: Guidance, meter: TokenMeter
+    ) -> list[Proposal]:
+        """One proposal for each, in order; part of the work that `extract` began.
 
         Raises:
             StepError: as above.

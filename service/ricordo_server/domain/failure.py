@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ricordo_server.domain.errors import RETRYABLE, DomainError
+from ricordo_server.domain.errors import RETRYABLE, DomainError, Reason
 
 
 class FailureClass(StrEnum):
@@ -12,7 +12,7 @@ class FailureClass(StrEnum):
     TRANSIENT = "TRANSIENT"
     """Network, a provider's 5xx, a timeout."""
     RATE_LIMIT = "RATE_LIMIT"
-    """The provider says when to come back."""
+    """The provider says when to come back, or the project's tokens of the day are used up."""
     CREDENTIAL = "CREDENTIAL"
     """Keys are rotated by people, who need minutes."""
     CONTENT = "CONTENT"
@@ -65,14 +65,24 @@ def pause_before_retry(failure: BaseException, attempts: int, *, chance: float) 
         return None
     doubled = policy.first_pause * 2.0 ** min(attempts - 1, 32)
     pause = min(doubled, policy.longest_pause) * (1 - chance / 2)
+    told = _told_pause(failure)
+    return pause if told is None else told + pause * chance
+
+
+def _told_pause(failure: BaseException) -> float | None:
+    """Seconds. A limit of our own lifts when it says; to ask before would only use up the attempts."""
+    if isinstance(failure, DomainError):
+        return failure.retry_after
     told = failure.retry_after if isinstance(failure, StepError) else None
-    return pause if told is None else min(max(told, 0.0), LONGEST_TOLD_PAUSE) + pause * chance
+    return None if told is None else min(max(told, 0.0), LONGEST_TOLD_PAUSE)
 
 
 def classify(failure: BaseException) -> FailureClass:
     """What is not known is taken for transient: attempts are bounded, and a bug may be of the moment."""
     if isinstance(failure, StepError):
         return failure.failure_class
+    if isinstance(failure, DomainError) and failure.reason is Reason.RATE_LIMIT_EXCEEDED:
+        return FailureClass.RATE_LIMIT
     if isinstance(failure, DomainError) and failure.reason not in RETRYABLE:
         return FailureClass.CONTENT
     return FailureClass.TRANSIENT

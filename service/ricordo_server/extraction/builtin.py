@@ -20,6 +20,7 @@ from ricordo_server.domain.extraction import (
     Proposal,
     ProposedAction,
     Quote,
+    TokenMeter,
     Utterance,
 )
 from ricordo_server.domain.memory import (
@@ -70,13 +71,15 @@ Reader = Callable[[Sequence[Utterance]], Iterator[Candidate]]
 class BuiltinExtractor:
     """The extractor `builtin`."""
 
-    async def extract(self, request: ExtractionRequest) -> Extraction:
+    async def extract(self, request: ExtractionRequest, meter: TokenMeter) -> Extraction:
         read: Reader = _READERS[request.kind]
         topics = [topic.name for topic in request.guidance.topics]
         found = [_with_topics(candidate, topics) for candidate in read(request.utterances)]
         return Extraction(found, request.utterances, model="builtin", prompt_version=RULES_VERSION)
 
-    async def propose(self, compared: Sequence[Compared], guidance: Guidance) -> list[Proposal]:
+    async def propose(
+        self, compared: Sequence[Compared], guidance: Guidance, meter: TokenMeter
+    ) -> list[Proposal]:
         """A newer sentence about the same thing takes the place of the older one."""
         return [_propose(each) for each in compared]
 

@@ -17,6 +17,7 @@ from ricordo_server.domain.extraction import (
     Guidance,
     Proposal,
     Quote,
+    TokenMeter,
     Utterance,
 )
 from ricordo_server.domain.failure import FailureClass, StepError
@@ -44,6 +45,8 @@ from ricordo_server.extraction.windows import Window, split_windows
 
 # A window whose reply is cut is read again in halves. A model that never comes to an end is not asked for ever.
 MAX_REPLIES_PER_WINDOW = 15
+# More than any model reads: a provider that says so does not count.
+MOST_TOLD_TOKENS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -78,12 +81,13 @@ class OpenAIExtractor:
     async def aclose(self) -> None:
         await self._client.close()
 
-    async def extract(self, request: ExtractionRequest) -> Extraction:
+    async def extract(self, request: ExtractionRequest, meter: TokenMeter) -> Extraction:
+        await meter.check()
         pieces: list[Utterance] = []
         found: list[Candidate] = []
         invalid, incomplete = 0, False
         for window in split_windows(request.utterances, self._counter.count, self._endpoint.input_tokens):
-            part = await self._read_window(replace(request, utterances=window))
+            part = await self._read_window(replace(request, utterances=window), meter)
             found += [_moved(candidate, len(pieces)) for candidate in part.candidates]
             pieces += window
             invalid, incomplete = invalid + part.invalid, incomplete or part.cut
@@ -91,7 +95,7 @@ class OpenAIExtractor:
         model = request.guidance.model or self._endpoint.model
         return Extraction(found, pieces, model, version, invalid, incomplete)
 
-    async def _read_window(self, request: ExtractionRequest) -> _Part:
+    async def _read_window(self, request: ExtractionRequest, meter: TokenMeter) -> _Part:
         """A window whose reply is cut is read again in halves, so that each turn has room to be answered for."""
         found: list[Candidate] = []
         invalid, incomplete = 0, False
@@ -100,7 +104,7 @@ class OpenAIExtractor:
             if not todo:
                 return _Part(found, invalid, incomplete)
             start, window = todo.pop()
-            part = await self._read(replace(request, utterances=window))
+            part = await self._read(replace(request, utterances=window), meter)
             if part.cut and len(window) > 1:
                 middle = len(window) // 2
                 todo += [(start + middle, window[middle:]), (start, window[:middle])]
@@ -109,18 +113,22 @@ class OpenAIExtractor:
             invalid, incomplete = invalid + part.invalid, incomplete or part.cut
         return _Part(found, invalid, incomplete or bool(todo))
 
-    async def _read(self, request: ExtractionRequest) -> _Part:
+    async def _read(self, request: ExtractionRequest, meter: TokenMeter) -> _Part:
         item = ITEM_OF_KIND[request.kind]
-        parsed = await self._ask(extraction_messages(request, schema_of(item)), item, request.guidance)
+        messages = extraction_messages(request, schema_of(item))
+        parsed = await self._ask(messages, item, request.guidance, meter)
         topics = topic_names(request.guidance)
         candidates = [candidate_of(request.kind, each, request.utterances, topics) for each in parsed.items]
         return _Part(candidates, len(parsed.faults), parsed.cut)
 
-    async def propose(self, compared: Sequence[Compared], guidance: Guidance) -> list[Proposal]:
+    async def propose(
+        self, compared: Sequence[Compared], guidance: Guidance, meter: TokenMeter
+    ) -> list[Proposal]:
         """One request for all; what the reply leaves out, or says of what was not asked, is an ADD."""
         if not compared:
             return []
-        parsed = await self._ask(consolidation_messages(compared, schema_of(Verdict)), Verdict, guidance)
+        messages = consolidation_messages(compared, schema_of(Verdict))
+        parsed = await self._ask(messages, Verdict, guidance, meter)
         proposals = [ADD] * len(compared)
         for verdict in parsed.items:
             number = verdict.candidate - 1
@@ -128,9 +136,11 @@ class OpenAIExtractor:
                 proposals[number] = _proposal(verdict, compared[number])
         return proposals
 
-    async def _ask(self, messages: Sequence[Message], item: type[M], guidance: Guidance) -> Parsed[M]:
+    async def _ask(
+        self, messages: Sequence[Message], item: type[M], guidance: Guidance, meter: TokenMeter
+    ) -> Parsed[M]:
         """The items of one reply. One that holds none that is valid is told so, and asked for once more."""
-        reply = await self._complete(messages, item, guidance)
+        reply = await self._complete(messages, item, guidance, meter)
         try:
             return read_reply(reply.text, item, cut=reply.cut)
         except NoItemsError as fault:
@@ -138,14 +148,14 @@ class OpenAIExtractor:
                 {"role": "assistant", "content": reply.text or "(nothing)"},
                 {"role": "user", "content": str(fault)},
             ]
-        reply = await self._complete([*messages, *told], item, guidance)
+        reply = await self._complete([*messages, *told], item, guidance, meter)
         try:
             return read_reply(reply.text, item, cut=reply.cut)
         except NoItemsError as fault:
             raise StepError(FailureClass.CONTENT, f"the model's reply is unusable: {fault}") from fault
 
     async def _complete(
-        self, messages: Sequence[Message], item: type[BaseModel], guidance: Guidance
+        self, messages: Sequence[Message], item: type[BaseModel], guidance: Guidance, meter: TokenMeter
     ) -> _Reply:
         try:
             completion = await self._client.chat.completions.create(
@@ -157,7 +167,12 @@ class OpenAIExtractor:
             raise translate(error) from error
         except ValueError as error:  # the SDK lets a body through that ends in the middle
             raise StepError(FailureClass.TRANSIENT, "the endpoint's reply is no JSON") from error
+        await meter.count(_told_tokens(completion) or self._estimate(messages, completion))
         return _reply_of(completion)
+
+    def _estimate(self, messages: Sequence[Message], completion: ChatCompletion) -> int:
+        texts = [message["content"] for message in messages]
+        return sum(map(self._counter.count, [*texts, _text_of(completion)]))
 
     def _options(self, item: type[BaseModel]) -> dict[str, Any]:
         """OpenAI's own models want the newer name of the bound, most other servers know the older one alone."""
@@ -171,16 +186,30 @@ class OpenAIExtractor:
         return options
 
 
+# The SDK does not validate what it parses: these do.
+def _told_tokens(completion: ChatCompletion) -> int:
+    """What the provider counts for the request and its reply; 0 when it does not say."""
+    tokens = getattr(getattr(completion, "usage", None), "total_tokens", None)
+    return tokens if isinstance(tokens, int) and 0 < tokens <= MOST_TOLD_TOKENS else 0
+
+
+def _text_of(completion: ChatCompletion) -> str:
+    try:
+        text = completion.choices[0].message.content
+    except (AttributeError, IndexError, TypeError):
+        return ""
+    return text if isinstance(text, str) else ""
+
+
 def _reply_of(completion: ChatCompletion) -> _Reply:
-    """The SDK does not validate what it parses: this does."""
     try:
         choice = completion.choices[0]
-        text, reason, refusal = choice.message.content, choice.finish_reason, choice.message.refusal
+        reason, refusal = choice.finish_reason, choice.message.refusal
     except (AttributeError, IndexError, TypeError):
         return _Reply("", cut=False)
     if reason == "content_filter" or refusal:
         raise StepError(FailureClass.CONTENT, "the model or its provider refuses this conversation")
-    return _Reply(text if isinstance(text, str) else "", cut=reason == "length")
+    return _Reply(_text_of(completion), cut=reason == "length")
 
 
 def _moved(candidate: Candidate, by: int) -> Candidate:
