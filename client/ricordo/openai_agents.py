@@ -1,0 +1,31 @@
+"""For the OpenAI Agents SDK: memory as function tools. `pip install 'ricordo[openai-agents]'`.
+
+from agents import Agent
+from ricordo.openai_agents import as_tools
+from ricordo.tools import async_memory_tools
+
+agent = Agent(name="assistant", tools=as_tools(async_memory_tools(store, actor_id=user.id)))
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from agents import FunctionTool, RunContextWrapper, default_tool_error_function, function_tool
+
+from ricordo.errors import RicordoError
+
+__all__ = ["as_tools"]
+
+
+def as_tools(functions: Iterable[Callable[..., Any]]) -> list[FunctionTool]:
+    """Makes function tools of what `ricordo.tools` gives, in both colours; a failure is told to the model.
+
+    Args:
+        functions: Typed functions with docstrings, whose actor is fixed.
+    """
+    return [function_tool(each, failure_error_function=_tell) for each in functions]
+
+
+def _tell(context: RunContextWrapper[Any], error: Exception) -> str:
+    """What a model needs to do better; what is no fault of its call stays as untold as with any tool."""
+    return str(error) if isinstance(error, RicordoError) else default_tool_error_function(context, error)
