@@ -226,7 +226,24 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     "SessionService.ListSessions": lambda names: [
         s.ListSessionsRequest(scope=scope) for scope in scopes(names)
     ],
-    "SessionService.DeleteSession": lambda names: [s.DeleteSessionRequest(scope=names.scope)],
+    "SessionService.UpdateSession": lambda names: [
+        s.UpdateSessionRequest(
+            session=session_pb2.Session(scope=names.scope),
+            update_mask=FieldMask(paths=["metadata"]),
+            request_id=request_id,
+        )
+        for request_id in ("", names.request_id)
+    ],
+    "SessionService.DeleteSession": lambda names: [
+        s.DeleteSessionRequest(scope=names.scope, cascade=cascade) for cascade in (False, True)
+    ],
+    "SessionService.PopTurn": lambda names: [
+        s.PopTurnRequest(scope=names.scope, request_id=request_id) for request_id in ("", names.request_id)
+    ],
+    "SessionService.ClearSession": lambda names: [
+        s.ClearSessionRequest(scope=names.scope, request_id=request_id)
+        for request_id in ("", names.request_id)
+    ],
     "SessionService.RecordTurn": lambda names: [
         s.RecordTurnRequest(scope=names.scope, turn=a_turn(names)),
         s.RecordTurnRequest(scope=names.scope, turn=a_turn(names), request_id=names.request_id),

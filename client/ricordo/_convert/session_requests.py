@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from google.protobuf.field_mask_pb2 import FieldMask
+
 from ricordo import models
 from ricordo._convert import enums, paging, scopes, values
 from ricordo._convert.filters import encode_condition
@@ -57,11 +59,50 @@ def list_sessions_request(
 
 
 @sendable
+def update_session_request(
+    scope: models.Scope,
+    *,
+    metadata: Mapping[str, MetadataValue],
+    store: str | None,
+    request_id: str | None,
+) -> pb.UpdateSessionRequest:
+    """Asks for other metadata of a session."""
+    session = session_pb2.Session(scope=scopes.encode_scope(scope), metadata=values.encode_metadata(metadata))
+    return pb.UpdateSessionRequest(
+        store_id=store or "",
+        session=session,
+        update_mask=FieldMask(paths=["metadata"]),
+        request_id=paging.fresh(request_id),
+    )
+
+
+@sendable
 def delete_session_request(
-    scope: models.Scope, *, store: str | None, request_id: str | None
+    scope: models.Scope, *, cascade: bool, store: str | None, request_id: str | None
 ) -> pb.DeleteSessionRequest:
     """Asks to delete a session."""
     return pb.DeleteSessionRequest(
+        store_id=store or "",
+        scope=scopes.encode_scope(scope),
+        cascade=cascade,
+        request_id=paging.fresh(request_id),
+    )
+
+
+@sendable
+def clear_session_request(
+    scope: models.Scope, *, store: str | None, request_id: str | None
+) -> pb.ClearSessionRequest:
+    """Asks to delete a session's turns."""
+    return pb.ClearSessionRequest(
+        store_id=store or "", scope=scopes.encode_scope(scope), request_id=paging.fresh(request_id)
+    )
+
+
+@sendable
+def pop_turn_request(scope: models.Scope, *, store: str | None, request_id: str | None) -> pb.PopTurnRequest:
+    """Asks to remove a session's last turn."""
+    return pb.PopTurnRequest(
         store_id=store or "", scope=scopes.encode_scope(scope), request_id=paging.fresh(request_id)
     )
 

@@ -80,10 +80,11 @@ def decode_deleted_turn(reply: pb.DeleteTurnResponse) -> models.DeletedTurn:
     )
 
 
-def decode_deleted(reply: pb.DeleteSessionResponse) -> models.DeletedSession:
-    """Decodes what went with a session."""
+def decode_deleted(reply: pb.DeleteSessionResponse | pb.ClearSessionResponse) -> models.DeletedSession:
+    """Decodes what went with a session, or out of it."""
     return models.DeletedSession(
         turns=reply.deleted_turn_count,
         memories=reply.deleted_memory_count,
         restored_memories=reply.restored_memory_count,
+        sessions=reply.deleted_session_count if isinstance(reply, pb.DeleteSessionResponse) else 0,
     )

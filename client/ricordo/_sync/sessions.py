@@ -113,15 +113,50 @@ class Sessions:
 
         return Pager(fetch, page_token)
 
+    def update(
+        self,
+        scope: models.Scope,
+        *,
+        metadata: Mapping[str, MetadataValue],
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.Session:
+        """Gives a session other metadata.
+
+        Args:
+            scope: The session: a user or labels, and `session_id`.
+            metadata: Takes the place of what was there.
+            store: The store.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+
+        Raises:
+            NotFoundError: There is none, or none that this credential may see.
+        """
+        request = requests.update_session_request(
+            scope, metadata=metadata, store=store, request_id=request_id
+        )
+        reply = self._connection.call(lambda stubs: stubs.sessions.UpdateSession, request, timeout)
+        return decode_session(reply.session)
+
     def delete(
         self,
         scope: models.Scope,
         *,
+        cascade: bool = False,
         store: str | None = None,
         request_id: str | None = None,
         timeout: float | None = None,
     ) -> models.DeletedSession:
         """Deletes a session, its turns, and what was learned from these alone.
+
+        Args:
+            scope: The session: a user or labels, and `session_id`.
+            cascade: Also delete every session that descends from it.
+            store: The store.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
 
         Returns:
             How much went with it.
@@ -129,9 +164,46 @@ class Sessions:
         Raises:
             NotFoundError: There is none, or none that this credential may see.
         """
-        request = requests.delete_session_request(scope, store=store, request_id=request_id)
+        request = requests.delete_session_request(scope, cascade=cascade, store=store, request_id=request_id)
         reply = self._connection.call(lambda stubs: stubs.sessions.DeleteSession, request, timeout)
         return decode_deleted(reply)
+
+    def clear(
+        self,
+        scope: models.Scope,
+        *,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.DeletedSession:
+        """Deletes every turn of a session, and what was learned from these alone; the session stays.
+
+        Returns:
+            How much went; no session did.
+
+        Raises:
+            NotFoundError: There is no such session.
+        """
+        request = requests.clear_session_request(scope, store=store, request_id=request_id)
+        reply = self._connection.call(lambda stubs: stubs.sessions.ClearSession, request, timeout)
+        return decode_deleted(reply)
+
+    def pop_turn(
+        self,
+        scope: models.Scope,
+        *,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.Turn:
+        """Removes the last turn of a session, with what was learned from it alone, and answers it.
+
+        Raises:
+            NotFoundError: There is no such session, or it has no turn.
+        """
+        request = requests.pop_turn_request(scope, store=store, request_id=request_id)
+        reply = self._connection.call(lambda stubs: stubs.sessions.PopTurn, request, timeout)
+        return decode_turn(reply.turn)
 
     def record_turn(
         self,

@@ -84,9 +84,10 @@ class DeletedTurn(Model):
 class DeletedSession(Model):
     """What went with a session: its turns, and what was learned from these alone.
 
-    `restored_memories` say again what they said before.
+    `restored_memories` say again what they said before; `sessions` counts descendants too.
     """
 
     turns: int
     memories: int = 0
     restored_memories: int = 0
+    sessions: int = 0

@@ -64,7 +64,7 @@ class Session(_message.Message):
     root_session_id: _builtins.str
     """Output. The first of the line; its own id when it has no parent."""
     last_turn_seq: _builtins.int
-    """Output. The number of its last turn; 0 before the first."""
+    """Output. The number that was given last, also when that turn is gone; 0 before the first."""
     @_builtins.property
     def scope(self) -> _scope_pb2.Scope:
         """Whose it is, with its id: `scope.session_id`. Created without an id, it gets a UUIDv7."""

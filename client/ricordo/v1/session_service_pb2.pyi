@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from ricordo.v1 import filter_pb2 as _filter_pb2
@@ -205,17 +206,82 @@ class ListSessionsResponse(_message.Message):
 Global___ListSessionsResponse: _TypeAlias = ListSessionsResponse  # noqa: Y015
 
 @_typing.final
-class DeleteSessionRequest(_message.Message):
+class UpdateSessionRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     STORE_ID_FIELD_NUMBER: _builtins.int
-    SCOPE_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    UPDATE_MASK_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     request_id: _builtins.str
     """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
     the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    @_builtins.property
+    def session(self) -> _session_pb2.Session:
+        """The exact scope, with session_id, and the new metadata."""
+
+    @_builtins.property
+    def update_mask(self) -> _field_mask_pb2.FieldMask:
+        """What to change: `metadata`, which takes the place of what was there. Required."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        session: _session_pb2.Session | None = ...,
+        update_mask: _field_mask_pb2.FieldMask | None = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["session", b"session", "update_mask", b"update_mask"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "session", b"session", "store_id", b"store_id", "update_mask", b"update_mask"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateSessionRequest: _TypeAlias = UpdateSessionRequest  # noqa: Y015
+
+@_typing.final
+class UpdateSessionResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def session(self) -> _session_pb2.Session:
+        """As stored."""
+
+    def __init__(
+        self,
+        *,
+        session: _session_pb2.Session | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["session", b"session"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["session", b"session"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateSessionResponse: _TypeAlias = UpdateSessionResponse  # noqa: Y015
+
+@_typing.final
+class DeleteSessionRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    CASCADE_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    cascade: _builtins.bool
+    """Also deletes every session of the same user and labels that descends from it by parent_session_id. Without, those
+    stay, and keep the name of a parent that is gone.
     """
     @_builtins.property
     def scope(self) -> _scope_pb2.Scope:
@@ -227,10 +293,11 @@ class DeleteSessionRequest(_message.Message):
         store_id: _builtins.str = ...,
         scope: _scope_pb2.Scope | None = ...,
         request_id: _builtins.str = ...,
+        cascade: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cascade", b"cascade", "request_id", b"request_id", "scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -243,22 +310,26 @@ class DeleteSessionResponse(_message.Message):
     DELETED_TURN_COUNT_FIELD_NUMBER: _builtins.int
     DELETED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
     RESTORED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
+    DELETED_SESSION_COUNT_FIELD_NUMBER: _builtins.int
     deleted_turn_count: _builtins.int
-    """How many turns went with it."""
+    """How many turns went, those of descendants included."""
     deleted_memory_count: _builtins.int
     """How many memories went, since they were learned from these turns alone."""
     restored_memory_count: _builtins.int
     """How many memories say again what they said before, since what they said last was learned from these turns alone."""
+    deleted_session_count: _builtins.int
+    """How many sessions were deleted: 1, and its descendants with `cascade`."""
     def __init__(
         self,
         *,
         deleted_turn_count: _builtins.int = ...,
         deleted_memory_count: _builtins.int = ...,
         restored_memory_count: _builtins.int = ...,
+        deleted_session_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted_memory_count", b"deleted_memory_count", "deleted_turn_count", b"deleted_turn_count", "restored_memory_count", b"restored_memory_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted_memory_count", b"deleted_memory_count", "deleted_session_count", b"deleted_session_count", "deleted_turn_count", b"deleted_turn_count", "restored_memory_count", b"restored_memory_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -595,6 +666,128 @@ class DeleteTurnResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DeleteTurnResponse: _TypeAlias = DeleteTurnResponse  # noqa: Y015
+
+@_typing.final
+class PopTurnRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    @_builtins.property
+    def scope(self) -> _scope_pb2.Scope:
+        """The exact scope, with session_id."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        scope: _scope_pb2.Scope | None = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PopTurnRequest: _TypeAlias = PopTurnRequest  # noqa: Y015
+
+@_typing.final
+class PopTurnResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TURN_FIELD_NUMBER: _builtins.int
+    DELETED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
+    RESTORED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
+    deleted_memory_count: _builtins.int
+    """How many memories went, since they were learned from it alone."""
+    restored_memory_count: _builtins.int
+    """How many memories say again what they said before, since what they said last was learned from it alone."""
+    @_builtins.property
+    def turn(self) -> _turn_pb2.Turn:
+        """The turn that went."""
+
+    def __init__(
+        self,
+        *,
+        turn: _turn_pb2.Turn | None = ...,
+        deleted_memory_count: _builtins.int = ...,
+        restored_memory_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["turn", b"turn"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted_memory_count", b"deleted_memory_count", "restored_memory_count", b"restored_memory_count", "turn", b"turn"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PopTurnResponse: _TypeAlias = PopTurnResponse  # noqa: Y015
+
+@_typing.final
+class ClearSessionRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    @_builtins.property
+    def scope(self) -> _scope_pb2.Scope:
+        """The exact scope, with session_id."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        scope: _scope_pb2.Scope | None = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClearSessionRequest: _TypeAlias = ClearSessionRequest  # noqa: Y015
+
+@_typing.final
+class ClearSessionResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DELETED_TURN_COUNT_FIELD_NUMBER: _builtins.int
+    DELETED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
+    RESTORED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
+    deleted_turn_count: _builtins.int
+    """How many turns went."""
+    deleted_memory_count: _builtins.int
+    """How many memories went, since they were learned from these turns alone."""
+    restored_memory_count: _builtins.int
+    """How many memories say again what they said before, since what they said last was learned from these turns alone."""
+    def __init__(
+        self,
+        *,
+        deleted_turn_count: _builtins.int = ...,
+        deleted_memory_count: _builtins.int = ...,
+        restored_memory_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted_memory_count", b"deleted_memory_count", "deleted_turn_count", b"deleted_turn_count", "restored_memory_count", b"restored_memory_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClearSessionResponse: _TypeAlias = ClearSessionResponse  # noqa: Y015
 
 @_typing.final
 class SearchTurnsRequest(_message.Message):

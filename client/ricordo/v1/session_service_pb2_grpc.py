@@ -50,6 +50,11 @@ class SessionServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_session__service__pb2.ListSessionsRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_session__service__pb2.ListSessionsResponse.FromString,
                 _registered_method=True)
+        self.UpdateSession = channel.unary_unary(
+                '/ricordo.v1.SessionService/UpdateSession',
+                request_serializer=ricordo_dot_v1_dot_session__service__pb2.UpdateSessionRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_session__service__pb2.UpdateSessionResponse.FromString,
+                _registered_method=True)
         self.DeleteSession = channel.unary_unary(
                 '/ricordo.v1.SessionService/DeleteSession',
                 request_serializer=ricordo_dot_v1_dot_session__service__pb2.DeleteSessionRequest.SerializeToString,
@@ -80,6 +85,16 @@ class SessionServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_session__service__pb2.DeleteTurnRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_session__service__pb2.DeleteTurnResponse.FromString,
                 _registered_method=True)
+        self.PopTurn = channel.unary_unary(
+                '/ricordo.v1.SessionService/PopTurn',
+                request_serializer=ricordo_dot_v1_dot_session__service__pb2.PopTurnRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_session__service__pb2.PopTurnResponse.FromString,
+                _registered_method=True)
+        self.ClearSession = channel.unary_unary(
+                '/ricordo.v1.SessionService/ClearSession',
+                request_serializer=ricordo_dot_v1_dot_session__service__pb2.ClearSessionRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_session__service__pb2.ClearSessionResponse.FromString,
+                _registered_method=True)
         self.SearchTurns = channel.unary_unary(
                 '/ricordo.v1.SessionService/SearchTurns',
                 request_serializer=ricordo_dot_v1_dot_session__service__pb2.SearchTurnsRequest.SerializeToString,
@@ -107,6 +122,13 @@ class SessionServiceServicer(object):
 
     def ListSessions(self, request, context):
         """Lists sessions. Default order: last_activity_time, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateSession(self, request, context):
+        """Changes a session's metadata. NOT_FOUND / SESSION_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -155,6 +177,21 @@ class SessionServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PopTurn(self, request, context):
+        """Removes the last turn of a session, with what was learned from it alone, and answers it. NOT_FOUND /
+        TURN_NOT_FOUND when the session has none. Its number is not given again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ClearSession(self, request, context):
+        """Removes every turn of a session, with what was learned from these alone; the session stays, with its metadata.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SearchTurns(self, request, context):
         """Finds turns, best first.
         """
@@ -179,6 +216,11 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.ListSessions,
                     request_deserializer=ricordo_dot_v1_dot_session__service__pb2.ListSessionsRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_session__service__pb2.ListSessionsResponse.SerializeToString,
+            ),
+            'UpdateSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateSession,
+                    request_deserializer=ricordo_dot_v1_dot_session__service__pb2.UpdateSessionRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_session__service__pb2.UpdateSessionResponse.SerializeToString,
             ),
             'DeleteSession': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteSession,
@@ -209,6 +251,16 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.DeleteTurn,
                     request_deserializer=ricordo_dot_v1_dot_session__service__pb2.DeleteTurnRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_session__service__pb2.DeleteTurnResponse.SerializeToString,
+            ),
+            'PopTurn': grpc.unary_unary_rpc_method_handler(
+                    servicer.PopTurn,
+                    request_deserializer=ricordo_dot_v1_dot_session__service__pb2.PopTurnRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_session__service__pb2.PopTurnResponse.SerializeToString,
+            ),
+            'ClearSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.ClearSession,
+                    request_deserializer=ricordo_dot_v1_dot_session__service__pb2.ClearSessionRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_session__service__pb2.ClearSessionResponse.SerializeToString,
             ),
             'SearchTurns': grpc.unary_unary_rpc_method_handler(
                     servicer.SearchTurns,
@@ -298,6 +350,33 @@ class SessionService(object):
             '/ricordo.v1.SessionService/ListSessions',
             ricordo_dot_v1_dot_session__service__pb2.ListSessionsRequest.SerializeToString,
             ricordo_dot_v1_dot_session__service__pb2.ListSessionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.SessionService/UpdateSession',
+            ricordo_dot_v1_dot_session__service__pb2.UpdateSessionRequest.SerializeToString,
+            ricordo_dot_v1_dot_session__service__pb2.UpdateSessionResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -460,6 +539,60 @@ class SessionService(object):
             '/ricordo.v1.SessionService/DeleteTurn',
             ricordo_dot_v1_dot_session__service__pb2.DeleteTurnRequest.SerializeToString,
             ricordo_dot_v1_dot_session__service__pb2.DeleteTurnResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PopTurn(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.SessionService/PopTurn',
+            ricordo_dot_v1_dot_session__service__pb2.PopTurnRequest.SerializeToString,
+            ricordo_dot_v1_dot_session__service__pb2.PopTurnResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ClearSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.SessionService/ClearSession',
+            ricordo_dot_v1_dot_session__service__pb2.ClearSessionRequest.SerializeToString,
+            ricordo_dot_v1_dot_session__service__pb2.ClearSessionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -39,6 +39,8 @@ class SessionServiceStub:
     """Reads a session. NOT_FOUND / SESSION_NOT_FOUND."""
     ListSessions: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ListSessionsRequest, _session_service_pb2.ListSessionsResponse]
     """Lists sessions. Default order: last_activity_time, newest first."""
+    UpdateSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.UpdateSessionRequest, _session_service_pb2.UpdateSessionResponse]
+    """Changes a session's metadata. NOT_FOUND / SESSION_NOT_FOUND."""
     DeleteSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.DeleteSessionRequest, _session_service_pb2.DeleteSessionResponse]
     """Deletes a session, its turns, and every memory and revision that was learned from these alone."""
     RecordTurn: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.RecordTurnRequest, _session_service_pb2.RecordTurnResponse]
@@ -53,6 +55,12 @@ class SessionServiceStub:
     """Deletes a turn, and every memory and revision that was learned from it alone; the numbers of the others stay.
     NOT_FOUND / TURN_NOT_FOUND.
     """
+    PopTurn: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.PopTurnRequest, _session_service_pb2.PopTurnResponse]
+    """Removes the last turn of a session, with what was learned from it alone, and answers it. NOT_FOUND /
+    TURN_NOT_FOUND when the session has none. Its number is not given again.
+    """
+    ClearSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ClearSessionRequest, _session_service_pb2.ClearSessionResponse]
+    """Removes every turn of a session, with what was learned from these alone; the session stays, with its metadata."""
     SearchTurns: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.SearchTurnsRequest, _session_service_pb2.SearchTurnsResponse]
     """Finds turns, best first."""
 
@@ -67,6 +75,8 @@ class SessionServiceAsyncStub(SessionServiceStub):
     """Reads a session. NOT_FOUND / SESSION_NOT_FOUND."""
     ListSessions: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ListSessionsRequest, _session_service_pb2.ListSessionsResponse]  # type: ignore[assignment]
     """Lists sessions. Default order: last_activity_time, newest first."""
+    UpdateSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.UpdateSessionRequest, _session_service_pb2.UpdateSessionResponse]  # type: ignore[assignment]
+    """Changes a session's metadata. NOT_FOUND / SESSION_NOT_FOUND."""
     DeleteSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.DeleteSessionRequest, _session_service_pb2.DeleteSessionResponse]  # type: ignore[assignment]
     """Deletes a session, its turns, and every memory and revision that was learned from these alone."""
     RecordTurn: _aio.UnaryUnaryMultiCallable[_session_service_pb2.RecordTurnRequest, _session_service_pb2.RecordTurnResponse]  # type: ignore[assignment]
@@ -81,6 +91,12 @@ class SessionServiceAsyncStub(SessionServiceStub):
     """Deletes a turn, and every memory and revision that was learned from it alone; the numbers of the others stay.
     NOT_FOUND / TURN_NOT_FOUND.
     """
+    PopTurn: _aio.UnaryUnaryMultiCallable[_session_service_pb2.PopTurnRequest, _session_service_pb2.PopTurnResponse]  # type: ignore[assignment]
+    """Removes the last turn of a session, with what was learned from it alone, and answers it. NOT_FOUND /
+    TURN_NOT_FOUND when the session has none. Its number is not given again.
+    """
+    ClearSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ClearSessionRequest, _session_service_pb2.ClearSessionResponse]  # type: ignore[assignment]
+    """Removes every turn of a session, with what was learned from these alone; the session stays, with its metadata."""
     SearchTurns: _aio.UnaryUnaryMultiCallable[_session_service_pb2.SearchTurnsRequest, _session_service_pb2.SearchTurnsResponse]  # type: ignore[assignment]
     """Finds turns, best first."""
 
@@ -110,6 +126,14 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_session_service_pb2.ListSessionsResponse, _abc.Awaitable[_session_service_pb2.ListSessionsResponse]]:
         """Lists sessions. Default order: last_activity_time, newest first."""
+
+    @_abc_1.abstractmethod
+    def UpdateSession(
+        self,
+        request: _session_service_pb2.UpdateSessionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.UpdateSessionResponse, _abc.Awaitable[_session_service_pb2.UpdateSessionResponse]]:
+        """Changes a session's metadata. NOT_FOUND / SESSION_NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def DeleteSession(
@@ -160,6 +184,24 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         """Deletes a turn, and every memory and revision that was learned from it alone; the numbers of the others stay.
         NOT_FOUND / TURN_NOT_FOUND.
         """
+
+    @_abc_1.abstractmethod
+    def PopTurn(
+        self,
+        request: _session_service_pb2.PopTurnRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.PopTurnResponse, _abc.Awaitable[_session_service_pb2.PopTurnResponse]]:
+        """Removes the last turn of a session, with what was learned from it alone, and answers it. NOT_FOUND /
+        TURN_NOT_FOUND when the session has none. Its number is not given again.
+        """
+
+    @_abc_1.abstractmethod
+    def ClearSession(
+        self,
+        request: _session_service_pb2.ClearSessionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.ClearSessionResponse, _abc.Awaitable[_session_service_pb2.ClearSessionResponse]]:
+        """Removes every turn of a session, with what was learned from these alone; the session stays, with its metadata."""
 
     @_abc_1.abstractmethod
     def SearchTurns(

@@ -8,11 +8,14 @@ from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import idempotency
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db import revisions as revisions_db
+from ricordo_server.db import snapshots as snapshots_db
 from ricordo_server.db import sources as sources_db
+from ricordo_server.db import turns as turns_db
 from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.forgetting import Forgetting, forget
 from ricordo_server.domain.memory import CHANGEABLE_FIELDS, RevisionAction
+from ricordo_server.domain.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,36 @@ class Forgotten:
 
     removed: int = 0
     restored: int = 0
+
+    def __add__(self, other: "Forgotten") -> "Forgotten":
+        return Forgotten(self.removed + other.removed, self.restored + other.restored)
+
+
+@dataclass(frozen=True)
+class RemovedTurns:
+    """How many turns went, and what became of the memories that were learned from them."""
+
+    count: int = 0
+    forgotten: Forgotten = Forgotten()
+
+    def __add__(self, other: "RemovedTurns") -> "RemovedTurns":
+        return RemovedTurns(self.count + other.count, self.forgotten + other.forgotten)
+
+
+async def remove_turns(
+    connection: TenantConnection, scope: Scope, turn_ids: Sequence[str] | None = None
+) -> RemovedTurns:
+    """Removes turns of a session, all unless some are named, and what was learned from these alone.
+
+    The session is held: a turn recorded meanwhile comes after. What snapshots say of them in short goes
+    too, and of those that are named the kept answers.
+    """
+    await usage_db.discount_turns(connection, scope, turn_ids)
+    removed = await turns_db.delete_turns(connection, scope, turn_ids)
+    await snapshots_db.clear_summaries(connection, scope, list(removed.values()))
+    for turn_id in turn_ids or ():
+        await idempotency.forget_answers(connection, turn_id)
+    return RemovedTurns(len(removed), await forget_turns(connection, list(removed)))
 
 
 async def forget_turns(connection: TenantConnection, turn_ids: Sequence[str]) -> Forgotten:

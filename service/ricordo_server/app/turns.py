@@ -6,18 +6,15 @@ from uuid_utils.compat import uuid7
 
 from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import check_filter_declared, check_written
-from ricordo_server.app.forgetting import Forgotten, forget_turns
+from ricordo_server.app.forgetting import Forgotten, remove_turns
 from ricordo_server.app.permissions import check_may_read_as, check_may_write, check_may_write_in
 from ricordo_server.app.promotion import note_turns, topic_vector
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.app.usage import count_turns
 from ricordo_server.db import embeddings as vectors_db
-from ricordo_server.db import idempotency
 from ricordo_server.db import sessions as sessions_db
-from ricordo_server.db import snapshots as snapshots_db
 from ricordo_server.db import turns as turns_db
-from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.turns import NumberedTurn
 from ricordo_server.domain.call import Call
@@ -164,12 +161,8 @@ async def delete_turn(services: Services, call: Call, store_id: str, turn_id: st
         scope = (await _get_turn(connection, turn_id)).scope
         # Held as whoever deletes the session holds it, so that what goes is discounted once.
         await sessions_db.lock_known_session(connection, scope)
-        turn = await _get_turn(connection, turn_id)
-        await usage_db.discount_turn(connection, turn_id)
-        await turns_db.delete_turn(connection, turn_id)
-        await snapshots_db.clear_summaries(connection, scope, turn.turn_seq)
-        await idempotency.forget_answers(connection, turn_id)
-        return await forget_turns(connection, [turn_id])
+        await _get_turn(connection, turn_id)
+        return (await remove_turns(connection, scope, [turn_id])).forgotten
 
     return await write_store(services.database, call, store_id, work)
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from psycopg.types.json import Jsonb
-from sqlalchemy import ColumnElement, and_, bindparam, delete, false, func, literal, select
+from sqlalchemy import ColumnElement, and_, bindparam, delete, false, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from ricordo_server.db.conditions import in_scope, in_tenant
+from ricordo_server.db.conditions import in_scope, in_tenant, one_of
 from ricordo_server.db.connection import Row, TenantConnection
 from ricordo_server.db.filters import compile_filter
 from ricordo_server.db.paging import bytes_of, fetch_page, order_keys, text_key, time_key
 from ricordo_server.db.rows import scope_columns, scope_from
 from ricordo_server.db.tables import session
-from ricordo_server.domain.metadata import decode_metadata, encode_metadata
+from ricordo_server.domain.metadata import Metadata, decode_metadata, encode_metadata
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import Session, SessionDraft, SessionQuery
@@ -109,6 +109,30 @@ def _is(connection: TenantConnection, scope: Scope) -> ColumnElement[bool]:
 async def get_session(connection: TenantConnection, scope: Scope) -> Session | None:
     row = await connection.fetch_one(select(session).where(_is(connection, scope)))
     return session_from(row, connection) if row else None
+
+
+async def update_metadata(connection: TenantConnection, scope: Scope, metadata: Metadata) -> Session | None:
+    """None when there is no such session."""
+    new = bindparam("new_metadata", type_=session.c.metadata.type)
+    statement = update(session).where(_is(connection, scope)).values(metadata=new, update_time=func.now())
+    given = {"new_metadata": Jsonb(encode_metadata(metadata))}
+    row = await connection.fetch_one(statement.returning(*session.c), given)
+    return session_from(row, connection) if row else None
+
+
+async def lock_children(connection: TenantConnection, scopes: Sequence[Scope]) -> list[Scope]:
+    """Holds the sessions whose parent is one of these, which are all of one user and labels."""
+    of = scopes[0]
+    statement = (
+        select(session.c.user_id, session.c.session_id, session.c.labels)
+        .where(in_tenant(session, connection))
+        .where(one_of(session.c.parent_session_id, [each.session_id or "" for each in scopes]))
+        .where(session.c.user_id.is_not_distinct_from(of.user_id), session.c.labels == bindparam("of_labels"))
+        .order_by(session.c.scope_key)
+        .with_for_update()
+    )
+    rows = await connection.fetch_all(statement, {"of_labels": Jsonb(dict(of.labels))})
+    return [scope_from(row) for row in rows]
 
 
 async def delete_session(connection: TenantConnection, scope: Scope) -> None:

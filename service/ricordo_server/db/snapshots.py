@@ -6,7 +6,18 @@ from datetime import timedelta
 from typing import Any
 
 from psycopg.types.json import Jsonb
-from sqlalchemy import ColumnElement, and_, bindparam, func, insert, select, update
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    and_,
+    bindparam,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 
 from ricordo_server.db.conditions import in_scope, in_tenant, one_of
 from ricordo_server.db.connection import Row, TenantConnection
@@ -176,11 +187,14 @@ async def set_summary(connection: TenantConnection, snapshot_id: str, summary: s
     await connection.execute(statement.values(summary=summary))
 
 
-async def clear_summaries(connection: TenantConnection, scope: Scope, turn_seq: int) -> None:
-    """Those of snapshots that hold the turn."""
-    holds = and_(snapshot.c.from_seq <= turn_seq, snapshot.c.to_seq >= turn_seq)
+async def clear_summaries(connection: TenantConnection, scope: Scope, turn_seqs: Sequence[int]) -> None:
+    """Of the snapshots that these turns were read in: a summary says what they said."""
+    if not turn_seqs:
+        return
+    seqs = func.unnest(literal(list(turn_seqs), ARRAY(BigInteger))).column_valued("seq")
+    read = select(seqs).where(seqs.between(snapshot.c.context_from_seq, snapshot.c.to_seq)).exists()
     statement = update(snapshot).where(
-        in_tenant(snapshot, connection), snapshot.c.scope_key == scope.key, holds
+        in_tenant(snapshot, connection), snapshot.c.scope_key == scope.key, snapshot.c.summary != "", read
     )
     await connection.execute(statement.values(summary=""))
 

@@ -7,7 +7,7 @@ from operator import ge, le, lt
 from typing import Any
 
 from psycopg.types.json import Jsonb
-from sqlalchemy import ColumnElement, and_, delete, select
+from sqlalchemy import ARRAY, ColumnElement, Text, and_, delete, func, literal, select
 
 from ricordo_server.db.conditions import has_embedding, in_scope, in_tenant, one_of
 from ricordo_server.db.connection import Row, TenantConnection
@@ -141,14 +141,33 @@ async def list_run(connection: TenantConnection, run: SessionRange, limit: int) 
     return [turn_from(row, connection) for row in rows]
 
 
-async def delete_turns(connection: TenantConnection, scope: Scope) -> list[str]:
-    """Removes the turns of a session with their vectors; answers their ids."""
-    statement = delete(turn).where(in_tenant(turn, connection), turn.c.scope_key == scope.key)
-    return [row["turn_id"] for row in await connection.fetch_all(statement.returning(turn.c.turn_id))]
+async def get_last_turn(connection: TenantConnection, scope: Scope) -> Turn | None:
+    """The turn of a session that has the highest number."""
+    statement = (
+        select(*STORED, HAS_EMBEDDING)
+        .where(in_tenant(turn, connection), turn.c.scope_key == scope.key)
+        .order_by(turn.c.turn_seq.desc())
+        .limit(1)
+    )
+    row = await connection.fetch_one(statement, _model(connection))
+    return turn_from(row, connection) if row else None
 
 
-async def delete_turn(connection: TenantConnection, turn_id: str) -> None:
-    await connection.execute(delete(turn).where(in_tenant(turn, connection), turn.c.turn_id == turn_id))
+async def delete_turns(
+    connection: TenantConnection, scope: Scope, turn_ids: Sequence[str] | None = None
+) -> dict[str, int]:
+    """Removes turns of a session with their vectors, all unless some are named; answers their numbers, by id."""
+    statement = delete(turn).where(in_tenant(turn, connection), of_session(scope, turn_ids))
+    rows = await connection.fetch_all(statement.returning(turn.c.turn_id, turn.c.turn_seq))
+    return {row["turn_id"]: row["turn_seq"] for row in rows}
+
+
+def of_session(scope: Scope, turn_ids: Sequence[str] | None) -> ColumnElement[bool]:
+    """The turns of a session, all unless some are named."""
+    of_scope = turn.c.scope_key == scope.key
+    if turn_ids is None:
+        return of_scope
+    return and_(of_scope, turn.c.turn_id == func.any(literal(list(turn_ids), ARRAY(Text))))
 
 
 async def hold_turns(connection: TenantConnection, turn_ids: Sequence[str]) -> bool:

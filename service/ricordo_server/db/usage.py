@@ -23,6 +23,7 @@ from ricordo_server.db.connection import ProjectConnection, TenantConnection
 from ricordo_server.db.paging import bytes_of
 from ricordo_server.db.sql import load_sql
 from ricordo_server.db.tables import memory, memory_revision, project, turn, usage
+from ricordo_server.db.turns import of_session
 from ricordo_server.domain.project_limits import (
     LIMIT_NAMES,
     ProjectLimits,
@@ -63,14 +64,11 @@ async def discount_revisions(connection: TenantConnection, memory_id: str, revis
     await _count(connection, memory_revision, MEMORY_TEXTS, 0, condition, sign=-1)
 
 
-async def discount_turns(connection: TenantConnection, scope: Scope) -> None:
-    """The turns of a session are about to be removed."""
-    await _count(connection, turn, TURN_TEXTS, 0, turn.c.scope_key == scope.key, sign=-1)
-
-
-async def discount_turn(connection: TenantConnection, turn_id: str) -> None:
-    """The turn is about to be removed."""
-    await _count(connection, turn, TURN_TEXTS, 0, turn.c.turn_id == turn_id, sign=-1)
+async def discount_turns(
+    connection: TenantConnection, scope: Scope, turn_ids: Sequence[str] | None = None
+) -> None:
+    """Turns of a session, all unless some are named, are about to be removed."""
+    await _count(connection, turn, TURN_TEXTS, 0, of_session(scope, turn_ids), sign=-1)
 
 
 async def _count(

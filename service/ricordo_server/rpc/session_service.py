@@ -14,7 +14,14 @@ from ricordo_server.rpc.checks import TURN_ID, check_batch, check_pattern
 from ricordo_server.rpc.convert.filters import decode_condition
 from ricordo_server.rpc.convert.scope import decode_scope_filter
 from ricordo_server.rpc.convert.search import decode_options, encode_hit, encode_report
-from ricordo_server.rpc.convert.sessions import decode_session, decode_session_scope, encode_session
+from ricordo_server.rpc.convert.sessions import (
+    check_session_mask,
+    decode_named_session,
+    decode_session,
+    decode_session_scope,
+    encode_forgotten,
+    encode_session,
+)
 from ricordo_server.rpc.convert.turns import decode_turn, encode_basic_turn, encode_turn
 from ricordo_server.rpc.pages import decode_order, decode_page, encode_page, omit_excess
 
@@ -52,17 +59,53 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
         messages, token = encode_page(request, call.principal, found, encode_session)
         return pb.ListSessionsResponse(sessions=messages, next_page_token=token)
 
+    async def UpdateSession(self, request: pb.UpdateSessionRequest, context: Any) -> pb.UpdateSessionResponse:
+        check_session_mask(request.update_mask.paths)
+        draft = decode_named_session(request.session)
+        return await answer_once(
+            request,
+            pb.UpdateSessionResponse,
+            lambda session: pb.UpdateSessionResponse(session=encode_session(session)),
+            lambda call: sessions.update_session(
+                self._services, call, request.store_id, draft.scope, draft.metadata
+            ),
+        )
+
     async def DeleteSession(self, request: pb.DeleteSessionRequest, context: Any) -> pb.DeleteSessionResponse:
         scope = decode_session_scope(request.scope)
         return await answer_once(
             request,
             pb.DeleteSessionResponse,
             lambda deleted: pb.DeleteSessionResponse(
-                deleted_turn_count=deleted.turn_count,
-                deleted_memory_count=deleted.forgotten.removed,
-                restored_memory_count=deleted.forgotten.restored,
+                deleted_turn_count=deleted.turns.count,
+                deleted_session_count=deleted.count,
+                **encode_forgotten(deleted.turns.forgotten),
             ),
-            lambda call: sessions.delete_session(self._services, call, request.store_id, scope),
+            lambda call: sessions.delete_session(
+                self._services, call, request.store_id, scope, cascade=request.cascade
+            ),
+        )
+
+    async def PopTurn(self, request: pb.PopTurnRequest, context: Any) -> pb.PopTurnResponse:
+        scope = decode_session_scope(request.scope)
+        return await answer_once(
+            request,
+            pb.PopTurnResponse,
+            lambda popped: pb.PopTurnResponse(
+                turn=encode_turn(popped.turn), **encode_forgotten(popped.forgotten)
+            ),
+            lambda call: sessions.pop_turn(self._services, call, request.store_id, scope),
+        )
+
+    async def ClearSession(self, request: pb.ClearSessionRequest, context: Any) -> pb.ClearSessionResponse:
+        scope = decode_session_scope(request.scope)
+        return await answer_once(
+            request,
+            pb.ClearSessionResponse,
+            lambda removed: pb.ClearSessionResponse(
+                deleted_turn_count=removed.count, **encode_forgotten(removed.forgotten)
+            ),
+            lambda call: sessions.clear_session(self._services, call, request.store_id, scope),
         )
 
     async def RecordTurn(self, request: pb.RecordTurnRequest, context: Any) -> pb.RecordTurnResponse:
@@ -97,9 +140,7 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
         return await answer_once(
             request,
             pb.DeleteTurnResponse,
-            lambda forgotten: pb.DeleteTurnResponse(
-                deleted_memory_count=forgotten.removed, restored_memory_count=forgotten.restored
-            ),
+            lambda forgotten: pb.DeleteTurnResponse(**encode_forgotten(forgotten)),
             lambda call: turns.delete_turn(self._services, call, request.store_id, turn_id),
         )
 

@@ -226,10 +226,28 @@ CASES = {
         lambda session: session.root_session_id == "s1",
         {"scope.matching.user_id": "ada"},
     ),
+    "UpdateSession": Case(
+        lambda client: client.sessions.update(SESSION, metadata={"n": 2}),
+        sessions.UpdateSessionResponse(session=wire_session()),
+        lambda session: session.scope == SESSION,
+        {"session.scope.session_id": "s1", "update_mask.paths": ["metadata"]},
+    ),
     "DeleteSession": Case(
-        lambda client: client.sessions.delete(SESSION),
-        sessions.DeleteSessionResponse(deleted_turn_count=2, deleted_memory_count=1),
-        lambda deleted: (deleted.turns, deleted.memories, deleted.restored_memories) == (2, 1, 0),
+        lambda client: client.sessions.delete(SESSION, cascade=True),
+        sessions.DeleteSessionResponse(deleted_turn_count=2, deleted_memory_count=1, deleted_session_count=3),
+        lambda deleted: (deleted.turns, deleted.memories, deleted.sessions) == (2, 1, 3),
+        {"scope.session_id": "s1", "cascade": True},
+    ),
+    "ClearSession": Case(
+        lambda client: client.sessions.clear(SESSION),
+        sessions.ClearSessionResponse(deleted_turn_count=2, restored_memory_count=1),
+        lambda deleted: (deleted.turns, deleted.restored_memories, deleted.sessions) == (2, 1, 0),
+        {"scope.session_id": "s1"},
+    ),
+    "PopTurn": Case(
+        lambda client: client.sessions.pop_turn(SESSION),
+        sessions.PopTurnResponse(turn=wire_turn()),
+        lambda turn: turn.turn_seq == 1,
         {"scope.session_id": "s1"},
     ),
     "RecordTurn": Case(

@@ -1,8 +1,12 @@
 """Sessions."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from uuid_utils.compat import uuid7
 
 from ricordo.v1 import scope_pb2, session_pb2
+from ricordo_server.app.forgetting import Forgotten
 from ricordo_server.domain.errors import DomainError, Reason, invalid_field
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import Session, SessionDraft
@@ -31,19 +35,32 @@ def decode_session_scope(message: scope_pb2.Scope, field: str = "scope") -> Scop
 
 def decode_session(message: session_pb2.Session, field: str = "session") -> SessionDraft:
     """What a caller may say; output fields are ignored. A session without an id gets one."""
-    given = message.scope
-    session_id = given.session_id or str(uuid7())
-    scope = decode_session_scope(
-        scope_pb2.Scope(user_id=given.user_id, session_id=session_id, labels=given.labels), f"{field}.scope"
-    )
+    given = scope_pb2.Scope(user_id=message.scope.user_id, labels=message.scope.labels)
+    given.session_id = message.scope.session_id or str(uuid7())
+    named = session_pb2.Session(scope=given, metadata=message.metadata)
     parent_session_id = check_text(f"{field}.parent_session_id", message.parent_session_id)
-    if parent_session_id == session_id:
+    if parent_session_id == given.session_id:
         raise invalid_field(f"{field}.parent_session_id", "a session cannot be its own parent: leave it out")
+    return replace(decode_named_session(named, field), parent_session_id=parent_session_id)
+
+
+def decode_named_session(message: session_pb2.Session, field: str = "session") -> SessionDraft:
+    """A session by its whole scope, with metadata."""
     return SessionDraft(
-        scope=scope,
-        parent_session_id=parent_session_id,
+        scope=decode_session_scope(message.scope, f"{field}.scope"),
         metadata=decode_metadata_map(message.metadata, f"{field}.metadata"),
     )
+
+
+def check_session_mask(paths: Sequence[str]) -> None:
+    """Raises DomainError: INVALID_FIELD."""
+    if not paths or any(path != "metadata" for path in paths):
+        raise invalid_field("update_mask", "update_mask is required; accepted: metadata")
+
+
+def encode_forgotten(forgotten: Forgotten) -> dict[str, int]:
+    """As the answers of what removes turns have it."""
+    return {"deleted_memory_count": forgotten.removed, "restored_memory_count": forgotten.restored}
 
 
 def encode_session(session: Session) -> session_pb2.Session:
