@@ -3,6 +3,7 @@
 import builtins
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Self
 
 from pydantic import PrivateAttr
@@ -13,7 +14,7 @@ from ricordo._async.pager import AsyncPager
 from ricordo._async.stores import AsyncStores
 from ricordo._convert import store_entries as entries
 from ricordo.errors import MemoryClientError
-from ricordo.models import MemoryKind, StoreEntry, View
+from ricordo.models import EntrySource, MemoryKind, StoreEntry, View
 
 DOCUMENTS = (MemoryKind.DOCUMENT,)
 
@@ -80,11 +81,12 @@ class AsyncMemoryStores:
         return stores.mapped(self._handle)
 
     async def update(
-        self, store_id: str, *, description: str, timeout: float | None = None
+        self, store_id: str, *, description: str | None = None, timeout: float | None = None
     ) -> "AsyncMemoryStore":
-        """Changes the description.
+        """Changes the description; "" clears it.
 
         Raises:
+            MemoryClientError: Nothing is given.
             NotFoundError: There is no such store.
         """
         store = await self._stores.update(
@@ -140,8 +142,29 @@ class AsyncMemoryStore:
         """What it is for."""
         return self.record.description
 
-    async def update(self, *, description: str, timeout: float | None = None) -> "AsyncMemoryStore":
-        """Changes the description."""
+    @property
+    def creator_user_id(self) -> str:
+        """The principal that made it, for attribution."""
+        return self.record.creator_id
+
+    @property
+    def create_time(self) -> datetime:
+        """When it was made, in UTC."""
+        return self.record.create_time
+
+    @property
+    def update_time(self) -> datetime:
+        """When it was changed last, in UTC."""
+        return self.record.update_time
+
+    async def update(
+        self, *, description: str | None = None, timeout: float | None = None
+    ) -> "AsyncMemoryStore":
+        """Changes the description; "" clears it.
+
+        Raises:
+            MemoryClientError: Nothing is given.
+        """
         store = await self._stores.update(self.id, description=description, timeout=timeout)
         return AsyncMemoryStore(self._stores, self._memories, store)
 
@@ -163,6 +186,7 @@ class AsyncMemoryStore:
         content: str,
         session_id: str | None = None,
         description: str | None = None,
+        source_type: EntrySource | str = EntrySource.AGENT,
         entry_id: str = "",
         timeout: float | None = None,
     ) -> "AsyncStoredEntry":
@@ -174,12 +198,15 @@ class AsyncMemoryStore:
             content: At most 256 KiB.
             session_id: The session it belongs to: the same path with and without one are two entries.
             description: What it holds, at most 8 KiB; searched too.
+            source_type: "agent"; entries of "dreamer" are written by pipelines alone.
             entry_id: An id of one's own, at most 63 of `[a-z0-9-]`.
             timeout: Seconds.
 
         Raises:
+            MemoryClientError: No actor is given, or another source.
             AlreadyExistsError: The actor has an entry at this path, in this session.
         """
+        entries.check_source(source_type)
         new = entries.new_entry(entries.scope_of(actor_id, session_id), path, content, description, entry_id)
         return self._entry(await self._memories.create(new, store=self.id, timeout=timeout))
 
@@ -288,6 +315,7 @@ class AsyncMemoryStore:
         session_id: str | None = None,
         limit: int | None = None,
         page_size: int | None = None,
+        read_mask: Collection[str] | str | None = None,
         timeout: float | None = None,
     ) -> builtins.list["AsyncEntryHit"]:
         """Finds entries by words and by meaning, in content and description; best first.
@@ -299,8 +327,10 @@ class AsyncMemoryStore:
             session_id: Only those of this session; entries without a session are left out.
             limit: How many, 1 to 100; None: 100.
             page_size: Another name of `limit`.
+            read_mask: As in `get`.
             timeout: Seconds.
         """
+        view = entries.view_of(read_mask, View.FULL)
         found = await self._memories.search(
             query,
             top_k=entries.search_limit(limit, page_size),
@@ -310,7 +340,7 @@ class AsyncMemoryStore:
             store=self.id,
             timeout=timeout,
         )
-        return [AsyncEntryHit(self._entry(hit.memory), hit.score) for hit in found.hits]
+        return [AsyncEntryHit(self._entry(hit.memory, view), hit.score) for hit in found.hits]
 
     def _entry(self, memory: models.Memory, view: View = View.FULL) -> "AsyncStoredEntry":
         return AsyncStoredEntry.model_validate(entries.entry_fields(memory, self.id, view))._in(self)

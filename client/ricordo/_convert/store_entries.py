@@ -58,6 +58,16 @@ def _actor(actor_id: str) -> str:
     return actor_id
 
 
+def check_source(source_type: EntrySource | str) -> None:
+    """Who writes an entry over this interface.
+
+    Raises:
+        MemoryClientError: It is no agent.
+    """
+    if source_type.lower() != EntrySource.AGENT:
+        raise MemoryClientError(f"source_type is {EntrySource.AGENT.value!r}: pipelines write all others")
+
+
 def new_entry(
     scope: models.Scope, path: str, content: str, description: str | None, entry_id: str = ""
 ) -> models.NewMemory:

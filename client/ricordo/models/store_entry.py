@@ -29,3 +29,8 @@ class StoreEntry(Model):
     revision: int
     create_time: datetime
     update_time: datetime
+
+    @property
+    def id(self) -> str:
+        """The same as `entry_id`."""
+        return self.entry_id
