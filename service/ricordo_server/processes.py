@@ -43,7 +43,8 @@ def find_port(host: str, port: int) -> int:
 
 @contextmanager
 def held_port(host: str, port: int) -> Iterator[int]:
-    """Holds the port, so that it stays ours while no child runs; the children share it by SO_REUSEPORT."""
+    """Holds the port, so that it stays ours until a server listens, also between children; they share it by
+    SO_REUSEPORT."""
     holder, number = _bind(host, find_port(host, port), socket.SO_REUSEPORT)
     with holder:  # bound and not listening: it gets no connections
         yield number

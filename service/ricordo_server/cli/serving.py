@@ -42,13 +42,12 @@ def serve_until_stopped(settings: Settings, announce: Announce, *, log_file: Pat
     """
     with _opened(log_file) as stream:
         log_to(stream)
-        if settings.processes == 1:
-            processes.find_port(settings.host, settings.port)  # says it better than gRPC
-            asyncio.run(_serve(settings, announce))
-            return
         with processes.held_port(settings.host, settings.port) as port:
             held = settings.model_copy(update={"port": port})
-            asyncio.run(_supervise(held, announce, log_file))
+            if held.processes == 1:
+                asyncio.run(_serve(held, announce))
+            else:
+                asyncio.run(_supervise(held, announce, log_file))
 
 
 def _opened(log_file: Path | None) -> TextIO:
@@ -58,15 +57,15 @@ def _opened(log_file: Path | None) -> TextIO:
 
 async def _serve(settings: Settings, announce: Announce) -> None:
     stopped = stop_signals()
-    async with _running(settings) as running:
-        announce(running.port)
+    async with serving_held_port(settings) as server:
+        announce(server.port)
         await stopped.wait()
 
 
 @asynccontextmanager
-async def _running(settings: Settings, *, reuse_port: bool = False) -> AsyncIterator[RunningServer]:
-    """A server, with a worker inside if the settings say so."""
-    async with running_server(settings, reuse_port=reuse_port) as running:
+async def serving_held_port(settings: Settings) -> AsyncIterator[RunningServer]:
+    """A server on a port that this program or its parent holds, with a worker inside if the settings say so."""
+    async with running_server(settings, reuse_port=True) as running:
         if not settings.with_worker:
             yield running
             return
@@ -110,6 +109,6 @@ def serve_as_child() -> None:
 async def _serve_child(settings: Settings) -> None:
     stopped = stop_signals()
     processes.watch_parent(stopped.set)
-    async with _running(settings, reuse_port=True):
+    async with serving_held_port(settings):
         processes.report_ready()
         await stopped.wait()
