@@ -86,7 +86,7 @@ async def test_items_become_candidates_with_their_quotes(fake: FakeChat, make: M
     fake.script = [items(TEA)]
     found = await make().extract(request(), Meter())
     assert found.candidates == [Candidate(SEMANTIC, "I like tea.", [Quote(0, "I like tea")], topics=[])]
-    assert (found.model, found.prompt_version) == ("m", "semantic-1 frame-1")
+    assert (found.model, found.prompt_version) == ("m", "semantic-2 frame-1")
 
 
 async def test_a_schema_the_key_and_the_bound_of_the_reply_are_sent(fake: FakeChat, make: Make) -> None:

@@ -26,6 +26,7 @@ class AsyncStores:
         description: str = "",
         language: str | None = None,
         access: models.StoreAccess | str | None = None,
+        settings: models.StoreSettings | None = None,
         request_id: str | None = None,
         timeout: float | None = None,
     ) -> models.Store:
@@ -36,6 +37,7 @@ class AsyncStores:
             description: What it is for, at most 8 KiB.
             language: That of its text search, as PostgreSQL names it, or "simple"; None: the project's.
             access: "open" (None) to the project, or "restricted" to oneself, administrators and grants.
+            settings: What it has of its own: how turns become memories, how long these are kept.
             request_id: Makes a repeat safe.
             timeout: Seconds.
 
@@ -43,7 +45,12 @@ class AsyncStores:
             AlreadyExistsError: The id is taken.
         """
         request = requests.create_store_request(
-            store_id, description=description, language=language, access=access, request_id=request_id
+            store_id,
+            description=description,
+            language=language,
+            access=access,
+            settings=settings,
+            request_id=request_id,
         )
         reply = await self._connection.call(lambda stubs: stubs.stores.CreateStore, request, timeout)
         return decode_store(reply.store)
@@ -90,10 +97,14 @@ class AsyncStores:
         description: str | None = None,
         language: str | None = None,
         access: models.StoreAccess | str | None = None,
+        settings: models.StoreSettings | None = None,
         request_id: str | None = None,
         timeout: float | None = None,
     ) -> models.Store:
         """Changes what is given; a `language` of "" inherits the project's again.
+
+        Of `settings`, each field that is given to its constructor takes the place of what the store has:
+        `StoreSettings(extraction=None)` inherits the project's again.
 
         Raises:
             MemoryClientError: Nothing is given.
@@ -101,7 +112,12 @@ class AsyncStores:
             NotFoundError: There is no such store.
         """
         request = requests.update_store_request(
-            store_id, description=description, language=language, access=access, request_id=request_id
+            store_id,
+            description=description,
+            language=language,
+            access=access,
+            settings=settings,
+            request_id=request_id,
         )
         reply = await self._connection.call(lambda stubs: stubs.stores.UpdateStore, request, timeout)
         return decode_store(reply.store)

@@ -113,6 +113,7 @@ EMBEDDING_MODEL_STATE = EnumCodec(
     models.EmbeddingModelState, embedding_model_pb2.EmbeddingModelState, "EMBEDDING_MODEL_STATE"
 )
 AUDIT_OUTCOME = EnumCodec(models.AuditOutcome, audit_pb2.AuditOutcome, "AUDIT_OUTCOME")
+PERSON = EnumCodec(models.Person, project_pb2.Person, "PERSON")
 STORE_ACCESS = EnumCodec(models.StoreAccess, store_pb2.StoreAccess, "STORE_ACCESS")
 GRANTED_ACCESS = EnumCodec(models.GrantedAccess, store_pb2.GrantedAccess, "GRANTED_ACCESS")
 METADATA_TYPE = EnumCodec(models.MetadataType, project_pb2.MetadataType, "METADATA_TYPE")

@@ -1,16 +1,14 @@
 """A project's settings, to the wire and back."""
 
 from collections.abc import Iterable
-from datetime import timedelta
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo import models
-from ricordo._convert import enums, memories, paging, values
+from ricordo._convert import enums, paging
+from ricordo._convert.policies import decode_policy, decode_retention, encode_policy, encode_retention
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import project_pb2, project_service_pb2
-
-DEFAULT = models.ExtractionPolicy()
 
 
 def update_project_request(
@@ -52,30 +50,8 @@ def encode_settings(settings: models.ProjectSettings) -> project_pb2.ProjectSett
             template=settings.context.template,
         ),
         end_users_may_publish=settings.end_users_may_publish,
-        extraction=_encode_extraction(settings.extraction),
-    )
-
-
-def _encode_extraction(policy: models.ExtractionPolicy) -> project_pb2.ExtractionPolicy:
-    return project_pb2.ExtractionPolicy(
-        enabled=policy.enabled,
-        turn_count=policy.turn_count or 0,
-        idle=values.encode_duration(policy.idle or timedelta(0)),
-        topic_shift=policy.topic_shift or 0,
-        overlap=policy.overlap,
-        kinds=[enums.MEMORY_KIND.encode(kind) for kind in policy.kinds],
-        endpoint=policy.endpoint,
-        model=policy.model,
-        prompts=[
-            project_pb2.KindPrompt(kind=enums.MEMORY_KIND.encode(kind), text=text)
-            for kind, text in policy.prompts.items()
-        ],
-        topics=[
-            project_pb2.TopicOfInterest(topic=memories.encode_topic(each.topic), description=each.description)
-            for each in policy.topics
-        ],
-        examples=[project_pb2.ExtractionExample(**each.model_dump()) for each in policy.examples],
-        time_zone=policy.time_zone,
+        extraction=encode_policy(settings.extraction, models.ExtractionPolicy.model_fields),
+        retention=encode_retention(settings.retention),
     )
 
 
@@ -100,30 +76,8 @@ def decode_settings(settings: project_pb2.ProjectSettings) -> models.ProjectSett
         ),
         context=_decode_context(settings.context),
         end_users_may_publish=settings.end_users_may_publish,
-        extraction=_decode_extraction(settings.extraction) if settings.HasField("extraction") else DEFAULT,
-    )
-
-
-def _decode_extraction(policy: project_pb2.ExtractionPolicy) -> models.ExtractionPolicy:
-    return models.ExtractionPolicy(
-        enabled=policy.enabled,
-        turn_count=policy.turn_count or None,
-        idle=policy.idle.ToTimedelta() or None,
-        topic_shift=policy.topic_shift or None,
-        overlap=policy.overlap,
-        kinds=tuple(enums.MEMORY_KIND.decode(kind) for kind in policy.kinds),
-        endpoint=policy.endpoint,
-        model=policy.model,
-        prompts={enums.MEMORY_KIND.decode(each.kind): each.text for each in policy.prompts},
-        topics=tuple(
-            models.TopicOfInterest(topic=memories.decode_topic(each.topic), description=each.description)
-            for each in policy.topics
-        ),
-        examples=tuple(
-            models.ExtractionExample(conversation=each.conversation, learned=tuple(each.learned))
-            for each in policy.examples
-        ),
-        time_zone=policy.time_zone or "UTC",
+        extraction=decode_policy(settings.extraction),
+        retention=decode_retention(settings.retention),
     )
 
 

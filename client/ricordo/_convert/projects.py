@@ -4,6 +4,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo import models
 from ricordo._convert import enums, paging, values
+from ricordo._convert.policies import decode_store_settings, encode_store_settings
 from ricordo._convert.project_settings import decode_settings
 from ricordo._convert.sendable import sendable
 from ricordo.errors import MemoryClientError
@@ -59,12 +60,12 @@ def create_store_request(
     description: str,
     language: str | None,
     access: models.StoreAccess | str | None,
+    settings: models.StoreSettings | None,
     request_id: str | None,
 ) -> store_service_pb2.CreateStoreRequest:
     """Asks for a new store."""
-    return store_service_pb2.CreateStoreRequest(
-        store=_encode_store(store_id, description, language, access), request_id=paging.fresh(request_id)
-    )
+    store = _encode_store(store_id, description, access, _settings(settings, language))
+    return store_service_pb2.CreateStoreRequest(store=store, request_id=paging.fresh(request_id))
 
 
 @sendable
@@ -86,6 +87,7 @@ def update_store_request(
     description: str | None,
     language: str | None,
     access: models.StoreAccess | str | None,
+    settings: models.StoreSettings | None,
     request_id: str | None,
 ) -> store_service_pb2.UpdateStoreRequest:
     """Asks to change what is given; an empty language inherits the project's.
@@ -93,13 +95,19 @@ def update_store_request(
     Raises:
         MemoryClientError: Nothing is given.
     """
-    given = {"description": description, "settings.language": language, "access": access}
+    new = _settings(settings, language)
+    given = {"description": description, "access": access}
     paths = [path for path, value in given.items() if value is not None]
+    paths += [
+        f"settings.{name}" for name in models.StoreSettings.model_fields if name in new.model_fields_set
+    ]
     if not paths:
-        message = "update changes what is given, and nothing is: give description, language or access"
+        message = (
+            "update changes what is given, and nothing is: give description, language, access or settings"
+        )
         raise MemoryClientError(message)
     return store_service_pb2.UpdateStoreRequest(
-        store=_encode_store(store_id, description or "", language or None, access),
+        store=_encode_store(store_id, description or "", access, new),
         update_mask=FieldMask(paths=paths),
         request_id=paging.fresh(request_id),
     )
@@ -166,7 +174,7 @@ def decode_store(store: store_pb2.Store) -> models.Store:
     return models.Store(
         store_id=store.store_id,
         description=store.description,
-        language=store.settings.language or None,
+        settings=decode_store_settings(store.settings),
         access=enums.STORE_ACCESS.decode(store.access or store_pb2.STORE_ACCESS_OPEN),
         creator_id=store.creator_id,
         create_time=values.decode_time(store.create_time),
@@ -174,12 +182,22 @@ def decode_store(store: store_pb2.Store) -> models.Store:
     )
 
 
+def _settings(settings: models.StoreSettings | None, language: str | None) -> models.StoreSettings:
+    """The language may be given by itself."""
+    if settings is None:
+        return models.StoreSettings() if language is None else models.StoreSettings(language=language)
+    return settings if language is None else settings.model_copy(update={"language": language})
+
+
 def _encode_store(
-    store_id: str, description: str, language: str | None, access: models.StoreAccess | str | None
+    store_id: str,
+    description: str,
+    access: models.StoreAccess | str | None,
+    settings: models.StoreSettings,
 ) -> store_pb2.Store:
     return store_pb2.Store(
         store_id=store_id,
         description=description,
-        settings=store_pb2.StoreSettings(language=language),
+        settings=encode_store_settings(settings),
         access=enums.STORE_ACCESS.encode(access),
     )

@@ -5,7 +5,7 @@ from datetime import datetime
 from pydantic import Field
 
 from ricordo.models.base import Model, PrincipalKind, Word
-from ricordo.models.settings import ProjectSettings
+from ricordo.models.settings import ProjectSettings, StoreSettings
 
 
 class Organization(Model):
@@ -84,15 +84,20 @@ class StoreGrant(Model):
 
 
 class Store(Model):
-    """A container of sessions and memories. Without a `language` of its own it has the project's."""
+    """A container of sessions and memories."""
 
     store_id: str
     description: str = ""
-    language: str | None = None
+    settings: StoreSettings = Field(default_factory=StoreSettings)
     access: StoreAccess = StoreAccess.OPEN
     creator_id: str = ""
     create_time: datetime
     update_time: datetime
+
+    @property
+    def language(self) -> str | None:
+        """That of its text search; None: the project's."""
+        return self.settings.language
 
 
 class WhoAmI(Model):

@@ -71,6 +71,13 @@ class ExtractionExample(Model):
     learned: tuple[str, ...] = ()
 
 
+class Person(Word):
+    """In which grammatical person facts of the user are written down."""
+
+    FIRST = "first"
+    THIRD = "third"
+
+
 class ExtractionPolicy(Model):
     """How turns become memories; the first five fields say when, in the background. None: not this trigger.
 
@@ -79,7 +86,10 @@ class ExtractionPolicy(Model):
 
     `endpoint` is "builtin", which needs no model, or one that the operator has set up; empty: the server's default.
     `model` is one of that endpoint. `prompts` (at most 4,096 characters each) take the place of a kind's own. With
-    `topics`, what is about none of them is not kept. `time_zone` is that of users whose session does not say.
+    `topics`, what is about none of them is not kept. `time_zone` is that of users whose session does not say. Facts
+    of the user are written down in this `person`, where a model writes them.
+
+    In the settings of a store, only the fields that are given to the constructor count: the others are the project's.
     """
 
     enabled: bool = True
@@ -94,6 +104,43 @@ class ExtractionPolicy(Model):
     topics: tuple[TopicOfInterest, ...] = ()
     examples: tuple[ExtractionExample, ...] = ()
     time_zone: str = "UTC"
+    person: Person = Person.FIRST
+
+
+class ScopedExtraction(Model):
+    """How turns become memories in scopes that hold all of `scope_keys`: "user_id" and keys of labels."""
+
+    scope_keys: tuple[str, ...]
+    extraction: ExtractionPolicy
+
+
+class Retention(Model):
+    """How long memories and revisions are kept, where a call does not say. None: not said here; zero: no end.
+
+    `default_ttl` holds for what is created or changed, counted anew with each change, where the next three do not
+    say: for what a caller creates, and for what is made, or changed, of turns and given facts. `revision_ttl` is 365
+    days by default; with `disable_revisions` there are none to be listed or gone back to.
+    """
+
+    default_ttl: timedelta | None = None
+    create_ttl: timedelta | None = None
+    generate_created_ttl: timedelta | None = None
+    generate_updated_ttl: timedelta | None = None
+    revision_ttl: timedelta | None = None
+    disable_revisions: bool | None = None
+
+
+class StoreSettings(Model):
+    """How a store works, where it has its own way: what is not given is the project's.
+
+    Of `extraction`, and of each policy in `scoped_extraction`, the fields that are given to its constructor count. Of
+    several scoped ones that fit, the one with the most keys holds.
+    """
+
+    language: str | None = None
+    extraction: ExtractionPolicy | None = None
+    scoped_extraction: tuple[ScopedExtraction, ...] = ()
+    retention: Retention = Field(default_factory=Retention)
 
 
 class ProjectSettings(Model):
@@ -111,6 +158,7 @@ class ProjectSettings(Model):
     context: ContextDefaults = Field(default_factory=ContextDefaults)
     end_users_may_publish: bool = False
     extraction: ExtractionPolicy = Field(default_factory=ExtractionPolicy)
+    retention: Retention = Field(default_factory=Retention)
 
 
 class ProjectChanges(ProjectSettings):

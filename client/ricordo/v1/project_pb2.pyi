@@ -12,6 +12,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from ricordo.v1 import context_pb2 as _context_pb2
 from ricordo.v1 import memory_pb2 as _memory_pb2
+from ricordo.v1 import retention_pb2 as _retention_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -22,6 +23,30 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _Person:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _PersonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Person.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    PERSON_UNSPECIFIED: _Person.ValueType  # 0
+    """FIRST."""
+    PERSON_FIRST: _Person.ValueType  # 1
+    """"I am allergic to nuts." """
+    PERSON_THIRD: _Person.ValueType  # 2
+    """"The user is allergic to nuts." The extractor "builtin" quotes what was said, so it is unaffected."""
+
+class Person(_Person, metaclass=_PersonEnumTypeWrapper):
+    """In which person facts of the user are written down."""
+
+PERSON_UNSPECIFIED: Person.ValueType  # 0
+"""FIRST."""
+PERSON_FIRST: Person.ValueType  # 1
+""""I am allergic to nuts." """
+PERSON_THIRD: Person.ValueType  # 2
+""""The user is allergic to nuts." The extractor "builtin" quotes what was said, so it is unaffected."""
+Global___Person: _TypeAlias = Person  # noqa: Y015
 
 class _MetadataPolicy:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -148,6 +173,7 @@ class ProjectSettings(_message.Message):
     CONTEXT_FIELD_NUMBER: _builtins.int
     END_USERS_MAY_PUBLISH_FIELD_NUMBER: _builtins.int
     EXTRACTION_FIELD_NUMBER: _builtins.int
+    RETENTION_FIELD_NUMBER: _builtins.int
     language: _builtins.str
     """The language of text search in stores that have none of their own. Defaults to "english"."""
     metadata_policy: Global___MetadataPolicy.ValueType
@@ -176,6 +202,10 @@ class ProjectSettings(_message.Message):
     def extraction(self) -> Global___ExtractionPolicy:
         """How turns become memories. Absent: all defaults."""
 
+    @_builtins.property
+    def retention(self) -> _retention_pb2.Retention:
+        """How long memories and their revisions are kept, in stores that do not say otherwise."""
+
     def __init__(
         self,
         *,
@@ -186,10 +216,11 @@ class ProjectSettings(_message.Message):
         context: Global___ContextDefaults | None = ...,
         end_users_may_publish: _builtins.bool = ...,
         extraction: Global___ExtractionPolicy | None = ...,
+        retention: _retention_pb2.Retention | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "extraction", b"extraction", "language", b"language"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "extraction", b"extraction", "language", b"language", "retention", b"retention"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "custom_types", b"custom_types", "end_users_may_publish", b"end_users_may_publish", "extraction", b"extraction", "language", b"language", "metadata_keys", b"metadata_keys", "metadata_policy", b"metadata_policy"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "custom_types", b"custom_types", "end_users_may_publish", b"end_users_may_publish", "extraction", b"extraction", "language", b"language", "metadata_keys", b"metadata_keys", "metadata_policy", b"metadata_policy", "retention", b"retention"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__language: _TypeAlias = _typing.Literal["language"]  # noqa: Y015
     _WhichOneofArgType__language: _TypeAlias = _typing.Literal["_language", b"_language"]  # noqa: Y015
@@ -217,6 +248,7 @@ class ExtractionPolicy(_message.Message):
     TOPICS_FIELD_NUMBER: _builtins.int
     EXAMPLES_FIELD_NUMBER: _builtins.int
     TIME_ZONE_FIELD_NUMBER: _builtins.int
+    PERSON_FIELD_NUMBER: _builtins.int
     enabled: _builtins.bool
     """Whether it happens at all. Defaults to true."""
     turn_count: _builtins.int
@@ -237,6 +269,8 @@ class ExtractionPolicy(_message.Message):
     """The IANA zone of users whose session does not say (its metadata `time_zone`), such as "Europe/Rome". Defaults to
     UTC.
     """
+    person: Global___Person.ValueType
+    """The grammatical person in which facts of the user are written down. Defaults to FIRST."""
     @_builtins.property
     def idle(self) -> _duration_pb2.Duration:
         """Trigger: so long without a turn, up to 24 hours; zero: not this one. Defaults to 3 minutes."""
@@ -272,10 +306,11 @@ class ExtractionPolicy(_message.Message):
         topics: _abc.Iterable[Global___TopicOfInterest] | None = ...,
         examples: _abc.Iterable[Global___ExtractionExample] | None = ...,
         time_zone: _builtins.str = ...,
+        person: Global___Person.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "idle", b"idle", "overlap", b"overlap", "topic_shift", b"topic_shift", "turn_count", b"turn_count"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "endpoint", b"endpoint", "examples", b"examples", "idle", b"idle", "kinds", b"kinds", "model", b"model", "overlap", b"overlap", "prompts", b"prompts", "time_zone", b"time_zone", "topic_shift", b"topic_shift", "topics", b"topics", "turn_count", b"turn_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "endpoint", b"endpoint", "examples", b"examples", "idle", b"idle", "kinds", b"kinds", "model", b"model", "overlap", b"overlap", "person", b"person", "prompts", b"prompts", "time_zone", b"time_zone", "topic_shift", b"topic_shift", "topics", b"topics", "turn_count", b"turn_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__enabled: _TypeAlias = _typing.Literal["enabled"]  # noqa: Y015
     _WhichOneofArgType__enabled: _TypeAlias = _typing.Literal["_enabled", b"_enabled"]  # noqa: Y015

@@ -3,10 +3,14 @@
 isort:skip_file
 """
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from ricordo.v1 import project_pb2 as _project_pb2
+from ricordo.v1 import retention_pb2 as _retention_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -167,21 +171,71 @@ class StoreSettings(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     LANGUAGE_FIELD_NUMBER: _builtins.int
+    EXTRACTION_FIELD_NUMBER: _builtins.int
+    SCOPED_EXTRACTION_FIELD_NUMBER: _builtins.int
+    RETENTION_FIELD_NUMBER: _builtins.int
     language: _builtins.str
     """The language of its text search, one of those PostgreSQL has ("english", "portuguese", ...) or "simple" (no
     stems, no stop words). A change holds for rows written from then on; searches cover every language in use.
     """
+    @_builtins.property
+    def extraction(self) -> _project_pb2.ExtractionPolicy:
+        """How turns become memories here: each field that is given takes the place of the project's."""
+
+    @_builtins.property
+    def scoped_extraction(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScopedExtraction]:
+        """The same for some scopes, over `extraction`; at most 16."""
+
+    @_builtins.property
+    def retention(self) -> _retention_pb2.Retention:
+        """How long memories and their revisions are kept here: each field that is given takes the place of the project's."""
+
     def __init__(
         self,
         *,
         language: _builtins.str | None = ...,
+        extraction: _project_pb2.ExtractionPolicy | None = ...,
+        scoped_extraction: _abc.Iterable[Global___ScopedExtraction] | None = ...,
+        retention: _retention_pb2.Retention | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "language", b"language"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "extraction", b"extraction", "language", b"language", "retention", b"retention"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "language", b"language"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "extraction", b"extraction", "language", b"language", "retention", b"retention", "scoped_extraction", b"scoped_extraction"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__language: _TypeAlias = _typing.Literal["language"]  # noqa: Y015
     _WhichOneofArgType__language: _TypeAlias = _typing.Literal["_language", b"_language"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__language) -> _WhichOneofReturnType__language | None: ...
 
 Global___StoreSettings: _TypeAlias = StoreSettings  # noqa: Y015
+
+@_typing.final
+class ScopedExtraction(_message.Message):
+    """How turns become memories in scopes that have certain keys."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_KEYS_FIELD_NUMBER: _builtins.int
+    EXTRACTION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def scope_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """It is for scopes that hold all of these: "user_id" and keys of labels, 1 to 5, and not the same ones twice in a
+        store. Where several fit, the one with the most keys holds, of these the first.
+        """
+
+    @_builtins.property
+    def extraction(self) -> _project_pb2.ExtractionPolicy:
+        """Each field that is given takes the place of the store's or the project's."""
+
+    def __init__(
+        self,
+        *,
+        scope_keys: _abc.Iterable[_builtins.str] | None = ...,
+        extraction: _project_pb2.ExtractionPolicy | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["extraction", b"extraction"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["extraction", b"extraction", "scope_keys", b"scope_keys"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScopedExtraction: _TypeAlias = ScopedExtraction  # noqa: Y015

@@ -7,6 +7,7 @@ from typing import Any
 
 from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import declare_changes, declare_draft
+from ricordo_server.app.lifetimes import prolonged, with_expiry
 from ricordo_server.app.memory_writes import insert_drafts, mark_deleted
 from ricordo_server.app.usage import keep_revisions
 from ricordo_server.db import attributes as attributes_db
@@ -20,6 +21,7 @@ from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.extraction import Candidate
 from ricordo_server.domain.generation import Dropped, GeneratedMemory, Generation, GenerationRules, Learned
 from ricordo_server.domain.memory import Memory, MemoryDraft, MemorySource, Provenance, RevisionAction
+from ricordo_server.domain.retention import Write
 from ricordo_server.domain.scope import Visibility
 
 Decided = tuple[Decision, MemoryDraft, VectorsByModel]
@@ -58,13 +60,17 @@ async def _change(
 
 
 async def _create(connection: TenantConnection, creating: Sequence[Decided]) -> list[GeneratedMemory]:
-    drafts = [(declare_draft(connection.settings, draft), vectors) for _, draft, vectors in creating]
+    drafts = [(_admitted(connection, draft), vectors) for _, draft, vectors in creating]
     created = await insert_drafts(connection, drafts) if drafts else []
     if any(
         isinstance(outcome, DomainError) for outcome in created
     ):  # one that does not consolidate took a key
         raise DomainError(Reason.WRITE_CONFLICT, "a memory of this key was written meanwhile: try again")
     return [GeneratedMemory(made, RevisionAction.CREATED) for made in created if isinstance(made, Memory)]
+
+
+def _admitted(connection: TenantConnection, draft: MemoryDraft) -> MemoryDraft:
+    return with_expiry(connection, declare_draft(connection.settings, draft), Write.GENERATED)
 
 
 async def _delete(connection: TenantConnection, target: Memory) -> GeneratedMemory:
@@ -82,7 +88,8 @@ async def _update(
     rules: GenerationRules,
 ) -> GeneratedMemory:
     changes = await declare_changes(connection, target.memory_id, _changes(target, draft, rules))
-    updated = await memories_db.update_memory(connection, target.memory_id, changes, target.revision)
+    lasting = prolonged(connection, changes, Write.REGENERATED)
+    updated = await memories_db.update_memory(connection, target.memory_id, lasting, target.revision)
     if updated is None:
         raise _changed_meanwhile()
     if rules.metadata:
@@ -177,7 +184,7 @@ def _preview(
         return
     next_revision = target.revision + 1
     if decision.outcome is Outcome.UPDATED:
-        changes: dict[str, Any] = _changes(target, draft, rules)
+        changes: Any = prolonged(connection, _changes(target, draft, rules), Write.REGENERATED)
         updated = replace(target, **changes, revision=next_revision, update_time=now)
         yield GeneratedMemory(updated, RevisionAction.UPDATED, target.revision)
         return
@@ -188,5 +195,6 @@ def _preview(
 
 def _as_memory(connection: TenantConnection, draft: MemoryDraft, now: datetime) -> Memory:
     output = {"store_id": connection.store_name, "revision": 0, "create_time": now, "update_time": now}
+    draft = with_expiry(connection, draft, Write.GENERATED)
     missing = {"delete_time": None, "has_embedding": False, "embedding_model": "", "memory_id": ""}
     return Memory(**{**vars(draft), **output, **missing})

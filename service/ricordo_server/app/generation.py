@@ -32,6 +32,7 @@ from ricordo_server.domain.generation import (
     Passage,
     SessionRange,
     heard,
+    memory_scope,
 )
 from ricordo_server.domain.limits import MAX_BATCH_ITEMS
 from ricordo_server.domain.memory import MemoryKind, MemorySource
@@ -70,13 +71,20 @@ async def _prepare(
     services: Services, call: Call, store_id: str, order: GenerationOrder, rules: GenerationRules
 ) -> list[Prepared]:
     async with in_store(services.database, call, store_id) as connection:
-        policy = _with_topics(connection.settings.extraction, rules.allowed_topics)
+        policy = _with_topics(connection.policy_for(_owner(order)), rules.allowed_topics)
         read = await _read(connection, policy, order)
     if isinstance(read, Passage):
         learned = [await learn(services, call, policy, read, kind) for kind in order.kinds]
     else:
         learned = [read]
     return [await prepare(services, call, store_id, policy, each, rules) for each in learned]
+
+
+def _owner(order: GenerationOrder) -> Scope:
+    """Whose the memories will be."""
+    if order.scope is None and isinstance(order.source, SessionRange):
+        return memory_scope(order.source.scope)
+    return order.scope or Scope()
 
 
 def _with_topics(policy: ExtractionPolicy, allowed: Sequence[str]) -> ExtractionPolicy:

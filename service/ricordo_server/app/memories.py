@@ -8,6 +8,7 @@ from uuid_utils.compat import uuid7
 
 from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import check_query_declared, declare_changes, declare_draft, hold_for
+from ricordo_server.app.lifetimes import prolonged, store_expire_time, with_expiry
 from ricordo_server.app.memory_rules import check_details, check_written
 from ricordo_server.app.memory_writes import insert_drafts, mark_deleted
 from ricordo_server.app.permissions import (
@@ -45,6 +46,7 @@ from ricordo_server.domain.memory import (
     embedded_text,
 )
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
+from ricordo_server.domain.retention import Write
 from ricordo_server.domain.scope import Exactly, Visibility, named_user
 
 
@@ -131,7 +133,7 @@ def _declared(
 def _admitted(connection: TenantConnection, draft: MemoryDraft, field: str = "memory") -> MemoryDraft:
     """The draft as it is to be stored, if the project lets this principal write it."""
     check_may_publish(connection, draft.visibility, f"{field}.visibility")
-    return declare_draft(connection.settings, draft, field)
+    return with_expiry(connection, declare_draft(connection.settings, draft, field), Write.CREATED)
 
 
 def check_draft(call: Call, draft: MemoryDraft, field: str) -> None:
@@ -189,6 +191,7 @@ async def put_memory(
             fields,
             append=append,
             expected_revision=expected_revision,
+            prolong_to=store_expire_time(connection, Write.CHANGED),
         )
         if written is None:
             return PutMemoryResult(await _unchanged(connection, draft, expected_revision), created=False)
@@ -244,7 +247,8 @@ async def update_memory(
         if changes_attributes:
             connection = await hold_settings(connection)
         declared = await declare_changes(connection, memory_id, changes)
-        written = await memories_db.update_memory(connection, memory_id, declared, expected_revision)
+        lasting = prolonged(connection, declared, Write.CHANGED)
+        written = await memories_db.update_memory(connection, memory_id, lasting, expected_revision)
         if written is None:
             raise await _why_untouched(connection, memory_id, expected_revision)
         check_written(written)

@@ -7,6 +7,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from ricordo_server.app.declarations import apply_declarations
+from ricordo_server.app.endpoints import check_endpoint
 from ricordo_server.app.permissions import check_may_administer, check_operator
 from ricordo_server.app.revisions import check_revision
 from ricordo_server.app.services import Services
@@ -18,7 +19,6 @@ from ricordo_server.db.connection import Pool, ProjectConnection
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.declarations import check_declarations
 from ricordo_server.domain.errors import DomainError, Reason, invalid_field
-from ricordo_server.domain.failure import StepError
 from ricordo_server.domain.paging import Page, PageRequest
 from ricordo_server.domain.project_settings import ContextDefaults, SettingsChanges
 from ricordo_server.domain.store import DEFAULT_STORE, Organization, Project, ProjectDraft, StoreDraft
@@ -70,7 +70,7 @@ async def update_project(
         settings = replace(current.settings, **changes)  # type: ignore[arg-type]
         check_declarations(settings, "project.settings")
         if settings.extraction.endpoint != current.settings.extraction.endpoint:
-            _check_endpoint(services, settings.extraction.endpoint)
+            check_endpoint(services, vars(settings.extraction), "project.settings.extraction")
         await apply_declarations(connection, current.settings, settings, force=force)
         written = present_project(await projects_db.update_project(connection, settings))
         changed = ", ".join(sorted(changes))
@@ -88,13 +88,6 @@ async def _check_template(context: object) -> None:
         await asyncio.to_thread(check_template, context.template)
     except TemplateFault as fault:
         raise invalid_field("project.settings.context.template", f"the template fails, {fault}") from fault
-
-
-def _check_endpoint(services: Services, name: str) -> None:
-    try:
-        services.choose_extractor(name)
-    except StepError as failure:
-        raise invalid_field("project.settings.extraction.endpoint", str(failure)) from failure
 
 
 async def create_organization(pool: Pool, call: Call, display_name: str) -> Organization:

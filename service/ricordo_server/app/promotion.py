@@ -32,9 +32,9 @@ EXTRACT = "extract"
 OVERDUE = timedelta(hours=1)
 
 
-def topic_vector(connection: TenantConnection, vectors: VectorsByModel) -> Vector | None:
+def topic_vector(connection: TenantConnection, scope: Scope, vectors: VectorsByModel) -> Vector | None:
     """What a new turn is compared by with those before it; None where that is no trigger."""
-    policy = connection.settings.extraction
+    policy = connection.policy_for(scope)
     of_active = vectors.get(connection.embedding_model.model_id)
     is_asked = policy.enabled and policy.triggers.topic_shift is not None
     return of_active[0] if of_active and is_asked else None
@@ -47,7 +47,7 @@ async def note_turns(
 
     In the transaction that records them: so none is forgotten.
     """
-    policy = connection.settings.extraction
+    policy = connection.policy_for(scope)
     if not policy.enabled or not policy.kinds:
         return
     if due := promotion_due(policy.triggers, backlog, first_new_seq):
@@ -97,7 +97,7 @@ async def promote_idle(services: Services, call: Call, store_id: str, scope_key:
         if found is None:
             return
         scope, backlog = found
-        policy = connection.settings.extraction
+        policy = connection.policy_for(scope)
         due_time = backlog.last_activity_time + policy.triggers.idle
         if policy.enabled and due_time > datetime.now(UTC):
             await _defer_idle(connection, scope_key, due_time)
@@ -122,7 +122,7 @@ async def promote_session(services: Services, call: Call, store_id: str, scope: 
         if found is None:
             raise not_found(scope)
         _, backlog = found
-        policy = connection.settings.extraction
+        policy = connection.policy_for(scope)
         if not policy.kinds:
             return []
         requested = Promotion(backlog.last_seq, PromotionCause.REQUESTED)
@@ -134,10 +134,10 @@ async def promote_session(services: Services, call: Call, store_id: str, scope: 
 async def promote_overdue(services: Services, call: Call, store_id: str, *, most: int) -> int:
     """Defers the job of sessions that lost it; answers how many."""
     async with in_store(services.database, call, store_id) as connection:
-        policy = connection.settings.extraction
-        if not policy.enabled or not policy.kinds:
+        idle = [policy.triggers.idle for policy in connection.policies if policy.enabled and policy.kinds]
+        if not idle:
             return 0
-        overdue = await snapshots_db.list_overdue(connection, age=policy.triggers.idle + OVERDUE, most=most)
+        overdue = await snapshots_db.list_overdue(connection, age=max(idle) + OVERDUE, most=most)
         for scope_key in overdue:
             await _defer_idle(connection, scope_key, datetime.now(UTC))
     return len(overdue)
@@ -166,6 +166,6 @@ async def get_extraction_status(
         if session is None:
             raise not_found(scope)
         progress = {each.kind: each for each in await snapshots_db.read_progress(connection, scope)}
-        asked = dict.fromkeys([*connection.settings.extraction.kinds, *progress])
+        asked = dict.fromkeys([*connection.policy_for(scope).kinds, *progress])
     kinds = [progress.get(kind) or KindProgress(kind, extracted_seq=0) for kind in asked]
     return ExtractionStatus(session.last_turn_seq, session.promoted_seq, kinds)

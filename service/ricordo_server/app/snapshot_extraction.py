@@ -37,7 +37,7 @@ async def extract_snapshot(
         snapshot = await snapshots_db.get_pending(connection, snapshot_id, kind)
         if snapshot is None:
             return
-        policy = connection.settings.extraction
+        policy = connection.policy_for(snapshot.scope)
         passage = await _read(connection, policy, snapshot)
     if passage is None:
         return

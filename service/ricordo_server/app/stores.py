@@ -1,9 +1,11 @@
 """Stores: their rules and transactions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from uuid_utils.compat import uuid7
 
+from ricordo_server.app.endpoints import check_endpoint
 from ricordo_server.app.permissions import check_may_change, check_may_grant, check_may_manage
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_project, write_project
@@ -23,15 +25,17 @@ from ricordo_server.domain.store import (
     StoreDraft,
     store_not_found,
 )
+from ricordo_server.domain.store_settings import StoreSettings
 
 
 async def create_store(services: Services, call: Call, draft: StoreDraft) -> Store:
     """Makes an empty store.
 
     Raises:
-        DomainError: ID_TAKEN, PERMISSION_DENIED.
+        DomainError: ID_TAKEN, PERMISSION_DENIED, INVALID_FIELD (an endpoint that is not set up).
     """
     check_may_manage(call.principal)
+    check_endpoints(services, draft.settings)
 
     async def work(connection: ProjectConnection) -> Store:
         creator_id = call.principal.principal_id
@@ -44,11 +48,19 @@ async def create_store(services: Services, call: Call, draft: StoreDraft) -> Sto
     return await write_project(services.database.pool, call, work)
 
 
-async def _read(connection: ProjectConnection, store_id: str) -> Store:
-    found = await stores_db.get_store(connection, store_id)
+async def _read(connection: ProjectConnection, store_id: str, *, lock: bool = False) -> Store:
+    found = await stores_db.get_store(connection, store_id, lock=lock)
     if found is None:
         raise store_not_found(store_id)
     return found
+
+
+def check_endpoints(services: Services, settings: StoreSettings) -> None:
+    """Raises DomainError: INVALID_FIELD."""
+    field = "store.settings"
+    check_endpoint(services, settings.extraction, f"{field}.extraction")
+    for number, each in enumerate(settings.scoped_extraction):
+        check_endpoint(services, each.extraction, f"{field}.scoped_extraction[{number}].extraction")
 
 
 async def get_store(services: Services, call: Call, store_id: str) -> Store:
@@ -72,19 +84,21 @@ async def update_store(services: Services, call: Call, store_id: str, changes: S
     """Changes the fields given. A new language is for rows written from now on; searches cover the old ones too.
 
     Raises:
-        DomainError: STORE_NOT_FOUND, PERMISSION_DENIED.
+        DomainError: STORE_NOT_FOUND, PERMISSION_DENIED, INVALID_FIELD (an endpoint that is not set up).
     """
     check_may_manage(call.principal)
+    check_endpoints(services, StoreSettings(**changes.settings))  # type: ignore[arg-type]
 
     async def work(connection: ProjectConnection) -> Store:
-        current = await _read(connection, store_id)
+        current = await _read(connection, store_id, lock=True)
         check_may_change(call.principal, current)
-        if "access" in changes:
+        if "access" in changes.fields:
             check_may_grant(call.principal, current)
-        written = await stores_db.update_store(connection, store_id, changes)
+        settings = replace(current.settings, **changes.settings)  # type: ignore[arg-type]
+        written = await stores_db.update_store(connection, store_id, changes.fields, settings)
         if written is None:
             raise store_not_found(store_id)
-        changed = f"{store_id}: {', '.join(sorted(changes))}"
+        changed = f"{store_id}: {', '.join(changes.names)}"
         await audit_db.write_record(connection, call.principal, "UpdateStore", changed)
         return written
 

@@ -71,7 +71,7 @@ async def _record(
     async with connection.pipeline():
         await sessions_db.lock_session(connection, scope)
         named = [(str(uuid7()), drafts[number]) for number in distinct]
-        compared = topic_vector(connection, vectors[distinct[0]])
+        compared = topic_vector(connection, scope, vectors[distinct[0]])
         numbered, backlog = await turns_db.record_turns(connection, scope, named, compared)
     given = [(drafts[number], vectors[number]) for number in distinct]
     turns = dict(zip(distinct, await _complete(connection, scope, numbered, given), strict=True))

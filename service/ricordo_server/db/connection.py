@@ -19,14 +19,18 @@ from sqlalchemy.sql.elements import CompilerElement
 from sqlalchemy.util import LRUCache
 
 from ricordo_server.db.errors import translated_errors
-from ricordo_server.db.settings_rows import settings_from
+from ricordo_server.db.settings_rows import settings_from, store_settings_from
 from ricordo_server.db.sql import load_sql
 from ricordo_server.domain.embedding_model import EmbeddingModel, ProjectModels
+from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.fairness import FairSemaphore
 from ricordo_server.domain.principal import Principal
 from ricordo_server.domain.project_limits import ProjectLimits, limits_from
 from ricordo_server.domain.project_settings import ProjectSettings
+from ricordo_server.domain.retention import Retention
+from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.store import DEFAULT_STORE, STORE_ID, store_not_found
+from ricordo_server.domain.store_settings import StoreSettings
 
 Row = dict[str, Any]
 
@@ -129,7 +133,7 @@ class TenantConnection(ProjectConnection):
 
     `language` is the text-search language of rows written now, `languages_in_use` of all that were. `may_write` and
     `may_publish` are what the policies hold the principal to. `settings`, `limits` and `models` are the
-    project's as they were when the store was entered.
+    project's as they were when the store was entered, `store_settings` the store's own.
     """
 
     store_id: UUID
@@ -139,8 +143,22 @@ class TenantConnection(ProjectConnection):
     may_write: bool
     may_publish: bool
     settings: ProjectSettings
+    store_settings: StoreSettings
     limits: ProjectLimits
     models: ProjectModels
+
+    def policy_for(self, scope: Scope) -> ExtractionPolicy:
+        """How turns of the scope become memories."""
+        return self.store_settings.policy_for(self.settings.extraction, scope)
+
+    @property
+    def policies(self) -> list[ExtractionPolicy]:
+        """Each that some scope of the store may have."""
+        return self.store_settings.policies(self.settings.extraction)
+
+    @property
+    def retention(self) -> Retention:
+        return self.store_settings.retention.over(self.settings.retention)
 
     @property
     def embedding_model(self) -> EmbeddingModel:
@@ -214,6 +232,7 @@ async def enter_store(project: ProjectConnection, store_name: str) -> TenantConn
         may_write=row["may_write"],
         may_publish=row["may_publish"],
         settings=settings_from(row["settings"], row["project_language"]),
+        store_settings=store_settings_from(row["store_settings"], row["store_language"]),
         limits=limits_from(row["limits"]),
         models=_models_from(row),
     )

@@ -118,22 +118,29 @@ async def put_memory(
     *,
     append: bool = False,
     expected_revision: int | None = None,
+    prolong_to: datetime | None = None,
 ) -> Memory | None:
-    """Inserts the draft, or changes `fields` of the live row with its key.
+    """Inserts the draft, or changes `fields` of the live row with its key, which ends at `prolong_to` unless they
+    say when.
 
     None when that row is at another revision, may not be written, or has the appended lines already.
     """
     parameters = _draft_parameters(connection, memory_id, draft)
     await connection.execute(RELEASE_EXPIRED_KEY, parameters)
-    row = await connection.fetch_one(_put(tuple(fields), append, expected_revision), parameters)
+    statement = _put(tuple(fields), append, expected_revision, prolong_to)
+    row = await connection.fetch_one(statement, parameters)
     return _as_stored(connection, row)
 
 
-def _put(fields: tuple[str, ...], append: bool, expected_revision: int | None) -> CompilerElement:
+def _put(
+    fields: tuple[str, ...], append: bool, expected_revision: int | None, prolong_to: datetime | None
+) -> CompilerElement:
     statement = upsert(memory).values(NEW)
     new = statement.excluded
     changes: dict[str, Any] = {name: new[name] for name in fields}
     conditions: list[ColumnElement[bool]] = []
+    if prolong_to is not None:
+        changes.setdefault("expire_time", prolong_to)
     if append:
         changes["content"] = _appended(new.content)
         conditions.append(not_(_has_lines(new.content)))

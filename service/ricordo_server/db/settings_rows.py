@@ -1,16 +1,17 @@
-"""A project's settings to their column and back. The language has a column of its own."""
+"""Settings of projects and stores to their column and back. The language has a column of its own."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from datetime import timedelta
+from functools import lru_cache, partial
 from typing import Any
 
 from psycopg.types.json import Jsonb
 
 from ricordo_server.domain.context import ContextFormat
-from ricordo_server.domain.extraction import Example, Topic
-from ricordo_server.domain.extraction_policy import ExtractionPolicy
+from ricordo_server.domain.extraction import Example, Person, Topic
+from ricordo_server.domain.extraction_policy import ExtractionPolicy, PolicyChanges
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.project_settings import (
     ContextDefaults,
@@ -20,12 +21,21 @@ from ricordo_server.domain.project_settings import (
     MetadataType,
     ProjectSettings,
 )
-from ricordo_server.domain.promotion import PromotionTriggers
+from ricordo_server.domain.retention import Retention
+from ricordo_server.domain.store_settings import ScopedExtraction, StoreSettings
 
 
-def settings_column(settings: ProjectSettings) -> Jsonb:
-    unset = {"language"} if settings.extraction != ExtractionPolicy() else {"language", "extraction"}
-    return Jsonb({name: value for name, value in asdict(settings).items() if value and name not in unset})
+def settings_column(settings: ProjectSettings | StoreSettings) -> Jsonb:
+    """What is as in no settings at all is left out."""
+    unset = type(settings)()
+    names = [field.name for field in fields(settings) if field.name != "language"]
+    given = {name: getattr(settings, name) for name in names}
+    columns = {name: value for name, value in given.items() if value != getattr(unset, name)}
+    return Jsonb(columns, dumps=partial(json.dumps, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    return value.total_seconds() if isinstance(value, timedelta) else asdict(value)
 
 
 @lru_cache(maxsize=1024)
@@ -40,8 +50,23 @@ def settings_from(stored: str, language: str | None) -> ProjectSettings:
             CustomType(each["name"], _keys_from(each["tags"])) for each in columns.get("custom_types", ())
         ),
         context=_context_from(columns.get("context", {})),
-        extraction=_extraction_from(columns["extraction"]) if "extraction" in columns else ExtractionPolicy(),
+        extraction=ExtractionPolicy().changed(_policy_from(columns.get("extraction", {}))),
         end_users_may_publish=columns.get("end_users_may_publish", False),
+        retention=_retention_from(columns.get("retention", {})),
+    )
+
+
+@lru_cache(maxsize=1024)
+def store_settings_from(stored: str, language: str | None) -> StoreSettings:
+    columns = json.loads(stored)
+    return StoreSettings(
+        language=language,
+        extraction=_policy_from(columns.get("extraction", {})),
+        scoped_extraction=tuple(
+            ScopedExtraction(tuple(each["scope_keys"]), _policy_from(each["extraction"]))
+            for each in columns.get("scoped_extraction", ())
+        ),
+        retention=_retention_from(columns.get("retention", {})),
     )
 
 
@@ -59,15 +84,27 @@ def _context_from(stored: Mapping[str, Any]) -> ContextDefaults:
     )
 
 
-def _extraction_from(stored: Mapping[str, Any]) -> ExtractionPolicy:
-    return ExtractionPolicy(
-        enabled=stored.get("enabled", True),
-        triggers=PromotionTriggers(**stored.get("triggers", {})),
-        kinds=tuple(map(MemoryKind, stored["kinds"])),
-        endpoint=stored["endpoint"],
-        model=stored["model"],
-        prompts={MemoryKind(kind): prompt for kind, prompt in stored["prompts"].items()},
-        topics=tuple(Topic(**each) for each in stored["topics"]),
-        examples=tuple(Example(each["conversation"], tuple(each["learned"])) for each in stored["examples"]),
-        time_zone=stored["time_zone"],
-    )
+def _retention_from(stored: Mapping[str, Any]) -> Retention:
+    disabled = stored.get("disable_revisions")
+    seconds = {name: value for name, value in stored.items() if name.endswith("_ttl") and value is not None}
+    ttls = {name: timedelta(seconds=value) for name, value in seconds.items()}
+    return Retention(**ttls, disable_revisions=disabled)
+
+
+# How fields of a policy are read whose values are not as JSON has them.
+_POLICY_FIELDS: Mapping[str, Callable[[Any], object]] = {
+    "kinds": lambda stored: tuple(map(MemoryKind, stored)),
+    "prompts": lambda stored: {MemoryKind(kind): prompt for kind, prompt in stored.items()},
+    "topics": lambda stored: tuple(Topic(**each) for each in stored),
+    "examples": lambda stored: tuple(
+        Example(each["conversation"], tuple(each["learned"])) for each in stored
+    ),
+    "person": Person,
+}
+
+
+def _policy_from(stored: Mapping[str, Any]) -> PolicyChanges:
+    return {
+        name: _POLICY_FIELDS[name](value) if name in _POLICY_FIELDS else value
+        for name, value in stored.items()
+    }

@@ -117,13 +117,16 @@ def _change_session(connection: TenantConnection, scope_key: str, **values: obje
 
 
 async def list_overdue(connection: TenantConnection, *, age: timedelta, most: int) -> list[str]:
-    """Scope keys of sessions with turns in no snapshot that were used last so long ago."""
+    """Scope keys of sessions with turns in no snapshot that were used last so long ago, the newest first: of some
+    scopes nothing is ever extracted, and they stay.
+    """
     statement = select(session.c.scope_key).where(
         in_tenant(session, connection),
         session.c.last_activity_time < func.now() - age,
         session.c.next_seq - 1 > session.c.promoted_seq,
     )
-    return [row["scope_key"] for row in await connection.fetch_all(statement.limit(most))]
+    newest = statement.order_by(session.c.last_activity_time.desc()).limit(most)
+    return [row["scope_key"] for row in await connection.fetch_all(newest)]
 
 
 def snapshot_from(

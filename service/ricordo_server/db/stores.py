@@ -1,21 +1,27 @@
 """Statements on stores. On the wire a store goes by its name; `store_id` is the tenant's key."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, literal, select, tuple_
+from sqlalchemy import ColumnElement, Text, and_, delete, exists, func, literal, select, tuple_
 from sqlalchemy import update as update_of
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from ricordo_server.db.conditions import in_tenant, is_live
 from ricordo_server.db.connection import ProjectConnection, Row, TenantConnection
 from ricordo_server.db.paging import fetch_page, order_keys, text_key, time_key
+from ricordo_server.db.settings_rows import settings_column, store_settings_from
 from ricordo_server.db.tables import memory, session, store
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
-from ricordo_server.domain.store import Store, StoreAccess, StoreChanges, StoreDraft
+from ricordo_server.domain.store import Store, StoreAccess, StoreDraft
+from ricordo_server.domain.store_settings import StoreSettings
 
-STORED = [column for column in store.c if column.name not in {"project_id", "store_id", "languages_in_use"}]
+UNREAD = {"project_id", "store_id", "languages_in_use", "settings"}
+STORED = [
+    *(column for column in store.c if column.name not in UNREAD),
+    store.c.settings.cast(Text).label("settings"),
+]
 ORDERS = {
     "store_id": text_key(store.c.name),
     "create_time": time_key(store.c.create_time),
@@ -27,12 +33,16 @@ def store_from(row: Row) -> Store:
     return Store(
         store_id=row["name"],
         description=row["description"],
-        language=row["language"],
+        settings=store_settings_from(row["settings"], row["language"]),
         access=StoreAccess(row["access"]),
         creator_id=row["creator_id"],
         create_time=row["create_time"],
         update_time=row["update_time"],
     )
+
+
+def _settings_columns(settings: StoreSettings) -> dict[str, Any]:
+    return {"language": settings.language, "settings": settings_column(settings)}
 
 
 async def create_store(
@@ -44,7 +54,7 @@ async def create_store(
         "store_id": store_id,
         "name": draft.store_id,
         "description": draft.description,
-        "language": draft.language,
+        **_settings_columns(draft.settings),
         "access": draft.access,
         "languages_in_use": [],
         "creator_id": creator_id,
@@ -57,8 +67,10 @@ def _is(connection: ProjectConnection, name: str) -> ColumnElement[bool]:
     return and_(store.c.project_id == connection.project_id, store.c.name == name)
 
 
-async def get_store(connection: ProjectConnection, name: str) -> Store | None:
-    row = await connection.fetch_one(select(*STORED).where(_is(connection, name)))
+async def get_store(connection: ProjectConnection, name: str, *, lock: bool = False) -> Store | None:
+    """With `lock`, other changes of it wait."""
+    statement = select(*STORED).where(_is(connection, name))
+    row = await connection.fetch_one(statement.with_for_update(key_share=True) if lock else statement)
     return store_from(row) if row else None
 
 
@@ -82,14 +94,12 @@ async def list_all_stores(
     return [(row["project_id"], row["name"]) for row in await connection.fetch_all(statement)]
 
 
-async def update_store(connection: ProjectConnection, name: str, changes: StoreChanges) -> Store | None:
+async def update_store(
+    connection: ProjectConnection, name: str, changes: Mapping[str, str], settings: StoreSettings
+) -> Store | None:
     """The clock, not now(): a writer that waited for another must not be stamped before it."""
-    statement = (
-        update_of(store)
-        .where(_is(connection, name))
-        .values({**changes, "update_time": func.clock_timestamp()})
-        .returning(*STORED)
-    )
+    columns = {**changes, **_settings_columns(settings), "update_time": func.clock_timestamp()}
+    statement = update_of(store).where(_is(connection, name)).values(columns).returning(*STORED)
     row = await connection.fetch_one(statement)
     return store_from(row) if row else None
 

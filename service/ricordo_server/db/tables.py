@@ -95,6 +95,7 @@ store = Table(
     _time("create_time"),
     _time("update_time"),
     _text("access"),
+    _json("settings"),
 )
 
 store_grant = Table(

@@ -41,6 +41,13 @@ class Example:
     learned: Sequence[str]
 
 
+class Person(StrEnum):
+    """In which grammatical person facts of the user are written down."""
+
+    FIRST = "FIRST"
+    THIRD = "THIRD"
+
+
 @dataclass(frozen=True)
 class Guidance:
     """How a project wants one kind extracted. Empty fields are the extractor's own; no topics: all."""
@@ -49,6 +56,7 @@ class Guidance:
     prompt: str = ""
     topics: Sequence[Topic] = ()
     examples: Sequence[Example] = ()
+    person: Person = Person.FIRST
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,20 @@
 """How a project has memories learned from turns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 
 from ricordo_server.domain.event_times import zone_named
-from ricordo_server.domain.extraction import EXTRACTED_KINDS, Example, Guidance, Topic
+from ricordo_server.domain.extraction import EXTRACTED_KINDS, Example, Guidance, Person, Topic
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.metadata import Metadata
 from ricordo_server.domain.promotion import PromotionTriggers
 
 # The key of a session's metadata that names its user's zone.
 ZONE_KEY = "time_zone"
+
+# New values by field name of ExtractionPolicy; of `triggers` a mapping of the same kind.
+PolicyChanges = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,16 @@ class ExtractionPolicy:
     topics: Sequence[Topic] = ()
     examples: Sequence[Example] = ()
     time_zone: str = "UTC"
+    person: Person = Person.FIRST
+
+    def changed(self, changes: PolicyChanges) -> "ExtractionPolicy":
+        given = dict(changes)
+        if "triggers" in given:
+            given["triggers"] = replace(self.triggers, **given["triggers"])  # type: ignore[arg-type]
+        return replace(self, **given)  # type: ignore[arg-type]
 
     def guidance(self, kind: MemoryKind) -> Guidance:
-        return Guidance(self.model, self.prompts.get(kind, ""), self.topics, self.examples)
+        return Guidance(self.model, self.prompts.get(kind, ""), self.topics, self.examples, self.person)
 
     def zone(self, session_metadata: Metadata) -> tzinfo:
         """The zone of a session's user, else the project's."""

@@ -79,3 +79,6 @@ MAX_POLICY_TOPICS = 32
 MAX_EXAMPLES = 8
 MAX_EXAMPLE_BYTES = 2 * KIB
 MAX_EXAMPLE_CONTENTS = 16
+MAX_SCOPED_POLICIES = 16
+# Beyond it a time to live may end after the last year there is.
+MAX_TTL_DAYS = 10_000

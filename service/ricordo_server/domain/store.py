@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.project_settings import DEFAULT_SETTINGS, ProjectSettings
+from ricordo_server.domain.store_settings import StoreSettings, StoreSettingsChanges
 
 STORE_ID = re.compile(r"[a-z][a-z0-9-]{1,54}[a-z0-9]")
 DEFAULT_STORE = "default"
@@ -83,21 +84,29 @@ class Grant:
 class StoreDraft:
     store_id: str
     description: str = ""
-    language: str | None = None
+    settings: StoreSettings = field(default_factory=StoreSettings)
     access: StoreAccess = StoreAccess.OPEN
 
 
-# New values by field name: of `description`, `language` and `access`.
-StoreChanges = Mapping[str, str | None]
+@dataclass(frozen=True)
+class StoreChanges:
+    """New values by field name: `fields` of `description` and `access`, `settings` of StoreSettings."""
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    settings: StoreSettingsChanges = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        return sorted([*self.fields, *self.settings])
 
 
 @dataclass(frozen=True)
 class Store:
-    """`store_id` is the name on the wire; `language` is None when inherited."""
+    """`store_id` is the name on the wire."""
 
     store_id: str
     description: str
-    language: str | None
+    settings: StoreSettings
     access: StoreAccess
     creator_id: str
     create_time: datetime

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from ricordo_server.domain.extraction import Compared, ExtractionRequest, Guidance, Utterance
-from ricordo_server.domain.memory import CUSTOM_TOPIC, MANAGED_TOPIC
+from ricordo_server.domain.extraction import Compared, ExtractionRequest, Guidance, Person, Utterance
+from ricordo_server.domain.memory import CUSTOM_TOPIC, MANAGED_TOPIC, MemoryKind
 from ricordo_server.extraction.prompts import load_prompt
 
 Message = dict[str, str]
@@ -23,6 +23,7 @@ def extraction_messages(request: ExtractionRequest, schema: Mapping[str, object]
     parts = [
         load_prompt("frame"),
         guidance.prompt or load_prompt(request.kind.lower()),
+        *_person(request),
         *_topics(guidance),
         *_examples(guidance),
         f"Answer with one JSON object of this schema and nothing else:\n{json.dumps(schema)}",
@@ -31,6 +32,13 @@ def extraction_messages(request: ExtractionRequest, schema: Mapping[str, object]
         {"role": "system", "content": "\n\n".join(parts)},
         {"role": "user", "content": _conversation(request)},
     ]
+
+
+def _person(request: ExtractionRequest) -> Iterator[str]:
+    """Of facts alone. A project's own text may say it itself, so only what differs from the usual is added to it."""
+    third = request.guidance.person is Person.THIRD
+    if request.kind is MemoryKind.SEMANTIC and (third or not request.guidance.prompt):
+        yield load_prompt("third_person" if third else "first_person")
 
 
 def _topics(guidance: Guidance) -> Iterator[str]:

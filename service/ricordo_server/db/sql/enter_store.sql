@@ -4,6 +4,7 @@
 SELECT s.store_id, s.name AS store_name, s.languages_in_use,
   coalesce(s.language, p.language, 'english') AS language,
   p.settings::text AS settings, p.limits, p.language AS project_language,
+  s.settings::text AS store_settings, s.language AS store_language,
   active.model_id AS active_id, active.name AS active_name, active.dimension AS active_dimension,
   standby.model_id AS standby_id, standby.name AS standby_name, standby.dimension AS standby_dimension,
   set_config('ricordo.store_id', s.store_id::text, true) AS entered,

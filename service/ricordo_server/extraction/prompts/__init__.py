@@ -9,7 +9,10 @@ from ricordo_server.domain.memory import MemoryKind
 VERSIONS = {
     "frame": 1,
     "consolidate": 1,
-    **dict.fromkeys(("semantic", "episodic", "procedural", "taxonomic"), 1),
+    "semantic": 2,
+    "first_person": 1,
+    "third_person": 1,
+    **dict.fromkeys(("episodic", "procedural", "taxonomic"), 1),
 }
 
 
@@ -24,6 +27,6 @@ def load_prompt(name: str) -> str:
 
 
 def version_of(kind: MemoryKind, *, overridden: bool) -> str:
-    """Such as "semantic-1 frame-1"; a project's own text is "custom"."""
+    """Such as "semantic-2 frame-1"; a project's own text is "custom"."""
     name = kind.lower()
     return f"{'custom' if overridden else f'{name}-{VERSIONS[name]}'} frame-{VERSIONS['frame']}"

@@ -1,14 +1,13 @@
-"""How turns become memories, as a project says."""
+"""How turns become memories, as a project or a store says."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from google.protobuf.duration_pb2 import Duration
-
 from ricordo.v1 import memory_pb2, project_pb2
 from ricordo_server.domain.errors import invalid_field, over_limit
-from ricordo_server.domain.extraction import EXTRACTED_KINDS, Example, Topic
-from ricordo_server.domain.extraction_policy import ExtractionPolicy
+from ricordo_server.domain.extraction import EXTRACTED_KINDS, Example, Person, Topic
+from ricordo_server.domain.extraction_policy import ExtractionPolicy, PolicyChanges
 from ricordo_server.domain.limits import (
     MAX_EXAMPLE_BYTES,
     MAX_EXAMPLE_CONTENTS,
@@ -17,34 +16,40 @@ from ricordo_server.domain.limits import (
     MAX_PROMPT_CHARACTERS,
 )
 from ricordo_server.domain.memory import MemoryKind
-from ricordo_server.domain.promotion import FLUSH, MOST_SNAPSHOT_TURNS, PromotionTriggers
+from ricordo_server.domain.promotion import FLUSH, MOST_SNAPSHOT_TURNS
 from ricordo_server.rpc.checks import check_count, check_range, check_text, check_texts
 from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
 from ricordo_server.rpc.convert.generation import decode_zone
 from ricordo_server.rpc.convert.memories import decode_topics, encode_topic
-from ricordo_server.rpc.convert.times import decode_duration
+from ricordo_server.rpc.convert.times import decode_duration, encode_duration
 
-KIND = memory_pb2.MemoryKind.DESCRIPTOR
+KIND, PERSON = memory_pb2.MemoryKind.DESCRIPTOR, project_pb2.Person.DESCRIPTOR
 MOST_OVERLAP = 20
 
 
-def decode_extraction_policy(message: project_pb2.ExtractionPolicy, field: str) -> ExtractionPolicy:
-    return ExtractionPolicy(
-        enabled=message.enabled if message.HasField("enabled") else True,
-        triggers=_decode_triggers(message, field),
-        kinds=_decode_kinds(message, f"{field}.kinds"),
-        endpoint=check_text(f"{field}.endpoint", message.endpoint),
-        model=check_text(f"{field}.model", message.model),
-        prompts=_decode_prompts(message, f"{field}.prompts"),
-        topics=_decode_topics(message, f"{field}.topics"),
-        examples=_decode_examples(message, f"{field}.examples"),
-        time_zone=_decode_zone(message.time_zone, f"{field}.time_zone"),
-    )
+def decode_policy_changes(message: project_pb2.ExtractionPolicy, field: str) -> PolicyChanges:
+    """The fields that are given."""
+    given: dict[str, object] = {}
+    if message.HasField("enabled"):
+        given["enabled"] = message.enabled
+    if triggers := _decode_triggers(message, field):
+        given["triggers"] = triggers
+    lists_and_texts = {
+        "kinds": _decode_kinds(message, f"{field}.kinds"),
+        "endpoint": check_text(f"{field}.endpoint", message.endpoint),
+        "model": check_text(f"{field}.model", message.model),
+        "prompts": _decode_prompts(message, f"{field}.prompts"),
+        "topics": _decode_topics(message, f"{field}.topics"),
+        "examples": _decode_examples(message, f"{field}.examples"),
+        "time_zone": _decode_zone(message.time_zone, f"{field}.time_zone"),
+        "person": decode_enum(message.person, PERSON, Person, f"{field}.person"),
+    }
+    return given | {name: value for name, value in lists_and_texts.items() if value}
 
 
 def _decode_zone(name: str, field: str) -> str:
     """As it is written: the name is what is kept."""
-    return name if decode_zone(name, field) else ExtractionPolicy.time_zone
+    return name if decode_zone(name, field) else ""
 
 
 def _decode_prompts(message: project_pb2.ExtractionPolicy, field: str) -> dict[MemoryKind, str]:
@@ -87,7 +92,7 @@ def _decode_examples(message: project_pb2.ExtractionPolicy, field: str) -> tuple
     )
 
 
-def _decode_triggers(message: project_pb2.ExtractionPolicy, field: str) -> PromotionTriggers:
+def _decode_triggers(message: project_pb2.ExtractionPolicy, field: str) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if message.HasField("turn_count"):
         check_range(f"{field}.turn_count", message.turn_count, 0, MOST_SNAPSHOT_TURNS)
@@ -100,7 +105,7 @@ def _decode_triggers(message: project_pb2.ExtractionPolicy, field: str) -> Promo
         given["topic_shift"] = message.topic_shift or None
     if message.HasField("overlap"):
         given["overlap"] = check_range(f"{field}.overlap", message.overlap, 0, MOST_OVERLAP)
-    return PromotionTriggers(**given)
+    return given
 
 
 def _decode_idle(message: project_pb2.ExtractionPolicy, field: str) -> float | None:
@@ -115,32 +120,44 @@ def _decode_kinds(message: project_pb2.ExtractionPolicy, field: str) -> tuple[Me
     kinds = [decode_enum(number, KIND, MemoryKind, field) for number in message.kinds]
     if any(kind not in EXTRACTED_KINDS for kind in kinds):
         raise invalid_field(field, f"{field} takes {', '.join(EXTRACTED_KINDS)}")
-    return tuple(kind for kind in EXTRACTED_KINDS if kind in kinds) or EXTRACTED_KINDS
+    return tuple(kind for kind in EXTRACTED_KINDS if kind in kinds)
 
 
 def encode_extraction_policy(policy: ExtractionPolicy) -> project_pb2.ExtractionPolicy | None:
     """Nothing for the defaults."""
-    if policy == ExtractionPolicy():
+    default = ExtractionPolicy()
+    if policy == default:
         return None
-    idle = Duration()
-    idle.FromTimedelta(timedelta(seconds=policy.triggers.idle_seconds or 0))
-    kinds: Any = [] if policy.kinds == EXTRACTED_KINDS else [encode_enum(kind, KIND) for kind in policy.kinds]
+    silent = {"kinds", "time_zone", "person"}
+    given = {
+        name: value
+        for name, value in vars(policy).items()
+        if name not in silent or value != getattr(default, name)
+    }
+    return encode_policy_changes({**given, "triggers": vars(policy.triggers)})
+
+
+def encode_policy_changes(changes: Mapping[str, Any]) -> project_pb2.ExtractionPolicy:
+    triggers = changes.get("triggers", {})
+    given: dict[str, Any] = {
+        name: changes.get(name) for name in ("enabled", "endpoint", "model", "time_zone")
+    }
+    given |= {
+        name: triggers[name] or 0 for name in ("turn_count", "topic_shift", "overlap") if name in triggers
+    }
+    if "idle_seconds" in triggers:
+        given["idle"] = encode_duration(timedelta(seconds=triggers["idle_seconds"] or 0))
+    if "person" in changes:
+        given["person"] = encode_enum(changes["person"], PERSON)
     return project_pb2.ExtractionPolicy(
-        enabled=policy.enabled,
-        turn_count=policy.triggers.turn_count or 0,
-        idle=idle,
-        topic_shift=policy.triggers.topic_shift or 0,
-        overlap=policy.triggers.overlap,
-        kinds=kinds,
-        endpoint=policy.endpoint,
-        model=policy.model,
-        prompts=[_encode_prompt(kind, text) for kind, text in policy.prompts.items()],
+        **given,
+        kinds=[encode_enum(kind, KIND) for kind in changes.get("kinds", ())],
+        prompts=[_encode_prompt(kind, text) for kind, text in changes.get("prompts", {}).items()],
         topics=[
             project_pb2.TopicOfInterest(topic=encode_topic(each.name), description=each.description)
-            for each in policy.topics
+            for each in changes.get("topics", ())
         ],
-        examples=[project_pb2.ExtractionExample(**vars(each)) for each in policy.examples],
-        time_zone="" if policy.time_zone == ExtractionPolicy.time_zone else policy.time_zone,
+        examples=[project_pb2.ExtractionExample(**vars(each)) for each in changes.get("examples", ())],
     )
 
 

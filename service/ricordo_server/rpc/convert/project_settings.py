@@ -7,6 +7,7 @@ from typing import Any
 from ricordo.v1 import context_pb2, project_pb2
 from ricordo_server.domain.context import ContextFormat
 from ricordo_server.domain.errors import invalid_field
+from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.limits import (
     MAX_CONTEXT_TOKENS,
     MAX_CUSTOM_TYPES,
@@ -24,8 +25,9 @@ from ricordo_server.domain.project_settings import (
 )
 from ricordo_server.rpc.checks import TYPE_NAME, check_count, check_pattern, check_range, check_text
 from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
-from ricordo_server.rpc.convert.extraction_policy import decode_extraction_policy, encode_extraction_policy
-from ricordo_server.rpc.convert.stores import decode_language
+from ricordo_server.rpc.convert.extraction_policy import decode_policy_changes, encode_extraction_policy
+from ricordo_server.rpc.convert.languages import decode_language
+from ricordo_server.rpc.convert.retention import decode_retention, encode_retention
 
 KEY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}(\.[A-Za-z_][A-Za-z0-9_-]{0,63})?")
 # Names of the kinds and of what else a memory system has, so that no type is taken for one of them.
@@ -50,7 +52,10 @@ def decode_settings(message: project_pb2.ProjectSettings, field: str) -> Project
         ),
         context=_decode_context(message.context, f"{field}.context"),
         end_users_may_publish=message.end_users_may_publish,
-        extraction=decode_extraction_policy(message.extraction, f"{field}.extraction"),
+        extraction=ExtractionPolicy().changed(
+            decode_policy_changes(message.extraction, f"{field}.extraction")
+        ),
+        retention=decode_retention(message.retention, f"{field}.retention"),
     )
 
 
@@ -107,6 +112,7 @@ def encode_settings(settings: ProjectSettings) -> project_pb2.ProjectSettings:
         ),
         end_users_may_publish=settings.end_users_may_publish,
         extraction=encode_extraction_policy(settings.extraction),
+        retention=encode_retention(settings.retention),
     )
 
 

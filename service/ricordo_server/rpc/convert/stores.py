@@ -1,13 +1,11 @@
 """Stores."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from ricordo.v1 import store_pb2
 from ricordo_server.domain.errors import invalid_field
 from ricordo_server.domain.limits import MAX_DESCRIPTION_BYTES
 from ricordo_server.domain.store import (
-    LANGUAGES,
     STORE_ID,
     Grant,
     GrantDraft,
@@ -19,15 +17,11 @@ from ricordo_server.domain.store import (
 )
 from ricordo_server.rpc.checks import check_pattern, check_text
 from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
+from ricordo_server.rpc.convert.store_settings import SETTINGS, decode_store_settings, encode_store_settings
 from ricordo_server.rpc.convert.times import encode_time
 
-# Paths of the update mask to fields of the domain.
-FIELD_OF_PATH = {
-    "description": "description",
-    "settings": "language",
-    "settings.language": "language",
-    "access": "access",
-}
+FIELDS = ("description", "access")
+ACCEPTED_PATHS = (*FIELDS, "settings", *(f"settings.{name}" for name in SETTINGS))
 ACCESS, GRANTED = store_pb2.StoreAccess.DESCRIPTOR, store_pb2.GrantedAccess.DESCRIPTOR
 
 
@@ -40,19 +34,9 @@ def decode_store(message: store_pb2.Store, field: str = "store") -> StoreDraft:
     return StoreDraft(
         store_id=decode_store_id(message.store_id, f"{field}.store_id"),
         description=check_text(f"{field}.description", message.description, limit=MAX_DESCRIPTION_BYTES),
-        language=decode_language(message.settings, f"{field}.settings.language"),
+        settings=decode_store_settings(message.settings, f"{field}.settings"),
         access=decode_enum(message.access, ACCESS, StoreAccess, f"{field}.access") or StoreAccess.OPEN,
     )
-
-
-def decode_language(settings: Any, field: str) -> str | None:
-    """None when not given: inherited."""
-    if not settings.HasField("language"):
-        return None
-    if settings.language not in LANGUAGES:
-        raise invalid_field(field, f"{field} is no language of text search; accepted: {', '.join(LANGUAGES)}")
-    language: str = settings.language
-    return language
 
 
 def decode_store_changes(
@@ -63,19 +47,23 @@ def decode_store_changes(
     Raises:
         DomainError: INVALID_FIELD naming the accepted paths.
     """
-    unknown = [path for path in paths if path not in FIELD_OF_PATH]
+    unknown = [path for path in paths if path not in ACCEPTED_PATHS]
     if unknown or not paths:
         fault = f"{unknown[0]!r} cannot be changed" if unknown else "update_mask is required"
-        raise invalid_field("update_mask", f"{fault}; accepted: {', '.join(FIELD_OF_PATH)}")
+        raise invalid_field("update_mask", f"{fault}; accepted: {', '.join(ACCEPTED_PATHS)}")
     draft = decode_store(message, field)
-    return {name: getattr(draft, name) for name in {FIELD_OF_PATH[path] for path in paths}}
+    settings = set(SETTINGS) if "settings" in paths else {path.partition(".")[2] for path in paths} - {""}
+    return StoreChanges(
+        {name: getattr(draft, name) for name in FIELDS if name in paths},
+        {name: getattr(draft.settings, name) for name in settings},
+    )
 
 
 def encode_store(store: Store) -> store_pb2.Store:
     return store_pb2.Store(
         store_id=store.store_id,
         description=store.description,
-        settings=store_pb2.StoreSettings(language=store.language),
+        settings=encode_store_settings(store.settings),
         creator_id=store.creator_id,
         access=encode_enum(store.access, ACCESS),
         create_time=encode_time(store.create_time),

@@ -29,3 +29,11 @@ def decode_duration(message: Duration, field: str) -> timedelta:
         return message.ToTimedelta()
     except (ValueError, OverflowError) as error:
         raise invalid_field(field, f"{field} is no duration of at most 10,000 years") from error
+
+
+def encode_duration(value: timedelta | None) -> Duration | None:
+    if value is None:
+        return None
+    message = Duration()
+    message.FromTimedelta(value)
+    return message
