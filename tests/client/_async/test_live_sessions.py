@@ -1,6 +1,6 @@
 """Sessions, stores, projects and identity against the real server."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
@@ -124,3 +124,19 @@ async def test_others_may_not(live: AsyncClient) -> None:
     with pytest.raises(errors.MemoryAuthError) as caught:
         await live.admin.create_organization("Acme")
     assert caught.value.reason == "PERMISSION_DENIED"
+
+
+async def test_a_store_keeps_what_its_settings_give_and_nothing_else(live: AsyncClient) -> None:
+    own = StoreSettings(
+        extraction=ExtractionPolicy(model="small", turn_count=None, kinds=["episodic"]),
+        scoped_extraction=(
+            ScopedExtraction(scope_keys=("team",), extraction=ExtractionPolicy(enabled=False)),
+        ),
+        retention=Retention(create_ttl=timedelta(days=1), disable_revisions=True),
+    )
+    await live.stores.create("notes", language="german", settings=own)
+    changed = await live.stores.update("notes", settings=StoreSettings(retention=Retention()))
+    kept = own.model_copy(update={"language": "german", "retention": Retention()})
+    assert changed.settings == kept
+    assert changed.settings.extraction is not None
+    assert changed.settings.extraction.model_fields_set == {"model", "turn_count", "kinds"}
