@@ -6,6 +6,7 @@ import json
 import pkgutil
 import subprocess
 import sys
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,9 @@ GROUPS = {
     "list_snapshots list_turns pop_turn promote record_turn search_turns update",
     "stores": "create delete get grant list list_grants revoke update",
     "memory_stores": "create delete get grant_permission list update",
+    "memory_banks": "create delete get list memories update",
+    "memory_banks.memories": "create delete generate get list retrieve revisions rollback update",
+    "memory_banks.memories.revisions": "get list",
     "context": "build",
     "project": "drop_embedding_model get list_audit_records list_embedding_models register_embedding_model "
     "switch_embedding_model update",
@@ -132,8 +136,10 @@ def test_every_model_is_public() -> None:
 @pytest.mark.parametrize("client", [ricordo.Client, ricordo.AsyncClient])
 def test_public_methods_of_the_client(client: type[ricordo.Client]) -> None:
     made = client("localhost:1")
-    found = {name: " ".join(public(getattr(made, name))) for name in public(made) if name not in CALLS}
-    assert found == GROUPS
+    assert {name for name in public(made) if name not in CALLS} == {
+        name for name in GROUPS if "." not in name
+    }
+    assert {name: " ".join(public(attrgetter(name)(made))) for name in GROUPS} == GROUPS
 
 
 @pytest.mark.parametrize("facade", [ricordo.Memory, ricordo.AsyncMemory])
@@ -172,6 +178,17 @@ def test_the_guide_for_users_of_agent_engine_memory_names_every_operation() -> N
     assert {name for name in operations if f"`{name}`" not in guide and f"`{name}(" not in guide} == set()
 
 
+def test_every_type_of_memory_banks_is_public() -> None:
+    types = importlib.import_module("ricordo.memory_bank")
+    defined = {
+        name
+        for info in pkgutil.iter_modules(types.__path__, "ricordo.memory_bank.")
+        for name, value in vars(importlib.import_module(info.name)).items()
+        if inspect.isclass(value) and value.__module__ == info.name
+    }
+    assert defined - {"BankModel", "BankWord", "Operation"} == set(types.__all__)
+
+
 def test_the_names_of_agent_engine_memory_are_those_of_ours() -> None:
     theirs = importlib.import_module("ricordo.agent_engine")
     assert {name for name in theirs.__all__ if not hasattr(theirs, name)} == set()
@@ -180,7 +197,9 @@ def test_the_names_of_agent_engine_memory_are_those_of_ours() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_public_method_ends_with_its_timeout_and_is_documented(group: str) -> None:
-    for name, method in inspect.getmembers(getattr(ricordo.Client("localhost:1"), group), inspect.ismethod):
+    for name, method in inspect.getmembers(
+        attrgetter(group)(ricordo.Client("localhost:1")), inspect.ismethod
+    ):
         if not name.startswith("_"):
             assert list(inspect.signature(method).parameters)[-1] == "timeout", name
             assert inspect.getdoc(method), name

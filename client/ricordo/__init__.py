@@ -10,8 +10,8 @@
 
 `Memory` is the facade for agents; `Client` covers the whole contract. `AsyncMemory` and `AsyncClient` are the same
 for asyncio. Everything public is named here or in the modules `models`, `errors`, `filters`, `testing` (fixtures for
-pytest) and `agent_engine` (for programs written for agent-engine memory); `ricordo.v1` holds the generated messages
-for those who need them.
+pytest), `agent_engine` and `memory_bank` (for programs written for agent-engine memory and for memory banks);
+`ricordo.v1` holds the generated messages for those who need them.
 """
 
 from ricordo import errors, filters, models

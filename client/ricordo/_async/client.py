@@ -9,6 +9,7 @@ from ricordo._async.contexts import AsyncContexts
 from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.identities import AsyncIdentity
 from ricordo._async.memories import AsyncMemories
+from ricordo._async.memory_banks import AsyncMemoryBanks
 from ricordo._async.memory_stores import AsyncMemoryStores
 from ricordo._async.projects import AsyncAdmin, AsyncProject
 from ricordo._async.sessions import AsyncSessions
@@ -32,6 +33,7 @@ class AsyncClient:
         context: One block of context for the next prompt.
         stores: The containers of the project.
         memory_stores: The same as stores of entries, which agents keep under paths.
+        memory_banks: The same as banks of memories, by free scopes.
         project: The project of the credential.
         identity: Who the caller is, service accounts and tokens.
         admin: The installation, for operators.
@@ -91,9 +93,12 @@ class AsyncClient:
         self.extraction = AsyncExtraction(self._connection)
         self.context = AsyncContexts(self._connection)
         self.stores = AsyncStores(self._connection)
-        self.memory_stores = AsyncMemoryStores(self.stores, self.memories)
         self.project = AsyncProject(self._connection)
         self.identity = AsyncIdentity(self._connection)
+        self.memory_stores = AsyncMemoryStores(self.stores, self.memories)
+        self.memory_banks = AsyncMemoryBanks(
+            self.stores, self.memories, self.extraction, self.sessions, self.identity
+        )
         self.admin = AsyncAdmin(self._connection)
 
     def acting_as(self, user_id: str) -> Self:

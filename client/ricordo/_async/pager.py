@@ -29,13 +29,25 @@ class AsyncPager(Generic[Item]):
 
         return AsyncPager(fetch, self._page_token)
 
+    async def fetch_page(self, page_token: str = "") -> Page[Item]:
+        """One page: that of a token, or the first.
+
+        Raises:
+            MemoryAPIError: The call failed.
+        """
+        return await self._fetch(page_token or self._page_token)
+
     async def pages(self) -> AsyncIterator[Page[Item]]:
         """The pages, one call for each.
 
         Raises:
             MemoryAPIError: A call failed.
         """
-        page = await self._fetch(self._page_token)
+        async for page in self.pages_from(await self.fetch_page()):
+            yield page
+
+    async def pages_from(self, page: Page[Item]) -> AsyncIterator[Page[Item]]:
+        """A page that is at hand, and those behind it."""
         yield page
         while page.next_page_token:
             page = await self._fetch(page.next_page_token)

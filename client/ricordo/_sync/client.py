@@ -11,6 +11,7 @@ from ricordo._sync.contexts import Contexts
 from ricordo._sync.extraction import Extraction
 from ricordo._sync.identities import Identity
 from ricordo._sync.memories import Memories
+from ricordo._sync.memory_banks import MemoryBanks
 from ricordo._sync.memory_stores import MemoryStores
 from ricordo._sync.projects import Admin, Project
 from ricordo._sync.sessions import Sessions
@@ -33,6 +34,7 @@ class Client:
         context: One block of context for the next prompt.
         stores: The containers of the project.
         memory_stores: The same as stores of entries, which agents keep under paths.
+        memory_banks: The same as banks of memories, by free scopes.
         project: The project of the credential.
         identity: Who the caller is, service accounts and tokens.
         admin: The installation, for operators.
@@ -92,9 +94,12 @@ class Client:
         self.extraction = Extraction(self._connection)
         self.context = Contexts(self._connection)
         self.stores = Stores(self._connection)
-        self.memory_stores = MemoryStores(self.stores, self.memories)
         self.project = Project(self._connection)
         self.identity = Identity(self._connection)
+        self.memory_stores = MemoryStores(self.stores, self.memories)
+        self.memory_banks = MemoryBanks(
+            self.stores, self.memories, self.extraction, self.sessions, self.identity
+        )
         self.admin = Admin(self._connection)
 
     def acting_as(self, user_id: str) -> Self:

@@ -30,13 +30,24 @@ class Pager(Generic[Item]):
 
         return Pager(fetch, self._page_token)
 
+    def fetch_page(self, page_token: str = "") -> Page[Item]:
+        """One page: that of a token, or the first.
+
+        Raises:
+            MemoryAPIError: The call failed.
+        """
+        return self._fetch(page_token or self._page_token)
+
     def pages(self) -> Iterator[Page[Item]]:
         """The pages, one call for each.
 
         Raises:
             MemoryAPIError: A call failed.
         """
-        page = self._fetch(self._page_token)
+        yield from self.pages_from(self.fetch_page())
+
+    def pages_from(self, page: Page[Item]) -> Iterator[Page[Item]]:
+        """A page that is at hand, and those behind it."""
         yield page
         while page.next_page_token:
             page = self._fetch(page.next_page_token)

@@ -1,0 +1,66 @@
+"""How memories of a bank are generated from one of three sources."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ricordo import models
+from ricordo._async.extraction import AsyncExtraction
+from ricordo._async.sessions import AsyncSessions
+from ricordo._convert.bank_generation import direct_source
+from ricordo._convert.bank_names import Name, session_name
+from ricordo._convert.bank_values import USER, our_scope, our_topics, plain_metadata
+from ricordo.errors import MemoryClientError
+from ricordo.memory_bank import GenerateMemoriesConfig, GenerateMemoriesRequestVertexSessionSource
+
+
+@dataclass(frozen=True)
+class AsyncBankGeneration:
+    """One generation, in a bank."""
+
+    extraction: AsyncExtraction
+    sessions: AsyncSessions
+    bank: Name
+    scope: Mapping[str, str] | None
+    config: GenerateMemoriesConfig
+    timeout: float | None
+
+    async def of_session(self, given: GenerateMemoriesRequestVertexSessionSource) -> models.Generation:
+        """Of the turns of a session; without a scope, the memories are those of its user."""
+        session = models.SessionRange(
+            scope=await self._find_session(session_name(given.session, self.bank)),
+            start_time=given.start_time,
+            end_time=given.end_time,
+        )
+        return await self._generate(session=session)
+
+    async def of_direct(self, contents: Any, memories: Any) -> models.Generation:
+        """Of what was said, or of facts."""
+        return await self._generate(**direct_source(contents, memories))
+
+    async def _find_session(self, session_id: str) -> models.Scope:
+        """The scope of the session. Two users may have one of the same id: then the one of the given scope."""
+        sessions = self.sessions.list(
+            scope=models.Matching(session_id=session_id), store=self.bank.store_id, timeout=self.timeout
+        )
+        found = [session.scope for session in (await sessions.fetch_page()).items]
+        if len(found) > 1:
+            found = [scope for scope in found if scope.user_id == (self.scope or {}).get(USER)]
+        if len(found) != 1:
+            raise MemoryClientError(
+                f"{'several sessions of' if found else 'no session of'} {self.bank} fit {session_id!r} and the scope"
+            )
+        return found[0]
+
+    async def _generate(self, **source: Any) -> models.Generation:
+        config = self.config
+        return await self.extraction.generate(
+            **source,
+            scope=our_scope(self.scope) if self.scope else None,
+            consolidate=not config.disable_consolidation,
+            allowed_topics=our_topics(config.allowed_topics),
+            metadata=plain_metadata(config.metadata),
+            metadata_merge_strategy=config.metadata_merge_strategy,
+            store=self.bank.store_id,
+            timeout=self.timeout,
+        )

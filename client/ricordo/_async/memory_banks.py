@@ -1,0 +1,127 @@
+"""Memory banks, each a container of memories by scope: `client.memory_banks`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ricordo import memory_bank as types
+from ricordo import models
+from ricordo._async.bank_memories import AsyncBankMemories
+from ricordo._async.bank_names import AsyncBankNames
+from ricordo._async.extraction import AsyncExtraction
+from ricordo._async.identities import AsyncIdentity
+from ricordo._async.memories import AsyncMemories
+from ricordo._async.pager import AsyncPager
+from ricordo._async.sessions import AsyncSessions
+from ricordo._async.stores import AsyncStores
+from ricordo._convert.bank_names import bank_name
+from ricordo._convert.banks import decode_bank, new_bank_id
+
+
+class AsyncMemoryBanks:
+    """Creates, finds, changes and deletes memory banks.
+
+    A bank is a store: `name` is its id, "memoryBanks/<id>", "reasoningEngines/<id>" or either behind
+    "projects/<project>/locations/<location>/", where the project is held against the credential's. Names come back in
+    the form that was given. `timeout` is in seconds, retries included (None: the client's). Failures are
+    `MemoryAPIError`s.
+
+    Attributes:
+        memories: What is in them.
+    """
+
+    def __init__(
+        self,
+        stores: AsyncStores,
+        memories: AsyncMemories,
+        extraction: AsyncExtraction,
+        sessions: AsyncSessions,
+        identity: AsyncIdentity,
+    ) -> None:
+        self._stores = stores
+        self._names = AsyncBankNames(identity)
+        self.memories = AsyncBankMemories(self._names, memories, extraction, sessions)
+
+    async def create(
+        self,
+        *,
+        config: types.CreateMemoryBankConfig | Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> types.MemoryBank:
+        """Creates a bank, open to the project.
+
+        Args:
+            config: Its id and description.
+            timeout: Seconds.
+
+        Raises:
+            AlreadyExistsError: The id is taken.
+        """
+        given = types.CreateMemoryBankConfig.read(config)
+        name = bank_name(given.memory_bank_id or new_bank_id())
+        store = await self._stores.create(name.store_id, description=given.description or "", timeout=timeout)
+        return decode_bank(store, name)
+
+    async def get(self, *, name: str, timeout: float | None = None) -> types.MemoryBank:
+        """Reads a bank.
+
+        Raises:
+            NotFoundError: There is none, or none that this credential may see.
+        """
+        asked = await self._names.bank(name)
+        return decode_bank(await self._stores.get(asked.store_id, timeout=timeout), asked)
+
+    def list(
+        self,
+        *,
+        config: types.ListMemoryBanksConfig | Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> AsyncPager[types.MemoryBank]:
+        """Lists the banks that the credential may see, by id; nothing is fetched until iterated.
+
+        Args:
+            config: How many a page.
+            timeout: Seconds for each page.
+        """
+        given = types.ListMemoryBanksConfig.read(config)
+        stores = self._stores.list(page_size=given.page_size, page_token=given.page_token, timeout=timeout)
+        return stores.mapped(self._listed)
+
+    async def update(
+        self,
+        *,
+        name: str,
+        config: types.UpdateMemoryBankConfig | Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> types.MemoryBank:
+        """Changes what is given.
+
+        Raises:
+            MemoryClientError: Nothing is given.
+            NotFoundError: There is no such bank.
+        """
+        asked = await self._names.bank(name)
+        given = types.UpdateMemoryBankConfig.read(config)
+        store = await self._stores.update(asked.store_id, description=given.description, timeout=timeout)
+        return decode_bank(store, asked)
+
+    async def delete(
+        self, *, name: str, force: bool = False, timeout: float | None = None
+    ) -> types.DeleteMemoryBankOperation:
+        """Deletes a bank.
+
+        Args:
+            name: The bank.
+            force: With everything in it.
+            timeout: Seconds.
+
+        Raises:
+            StoreNotEmptyError: It holds memories or sessions, and `force` is not given.
+            NotFoundError: There is no such bank.
+        """
+        asked = await self._names.bank(name)
+        await self._stores.delete(asked.store_id, force=force, timeout=timeout)
+        return types.DeleteMemoryBankOperation()
+
+    @staticmethod
+    def _listed(store: models.Store) -> types.MemoryBank:
+        return decode_bank(store, bank_name(store.store_id))

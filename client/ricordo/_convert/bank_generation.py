@@ -1,0 +1,77 @@
+"""What memories of a bank are made of, and what is made."""
+
+from typing import Any, TypedDict
+
+from ricordo import models
+from ricordo._convert.bank_memories import decode_memory
+from ricordo._convert.bank_names import Name
+from ricordo._convert.bank_values import our_topics
+from ricordo.errors import MemoryClientError
+from ricordo.memory_bank import (
+    Content,
+    GenerateMemoriesRequestDirectContentsSource,
+    GenerateMemoriesRequestDirectMemoriesSource,
+    GenerateMemoriesResponse,
+    GenerateMemoriesResponseGeneratedMemory,
+    GenerateMemoriesResponseGeneratedMemoryAction,
+)
+
+ROLES = {"model": "assistant", "function": "tool"}
+"""Roles that have another name here."""
+
+
+class Source(TypedDict, total=False):
+    """The one source, as `client.extraction.generate` takes it."""
+
+    turns: list[models.SpokenTurn]
+    facts: list[models.DirectFact]
+
+
+def check_source(session: Any, contents: Any, memories: Any, scope: Any) -> None:
+    """Checks that there is one source, with a scope where it has none of its own.
+
+    Raises:
+        MemoryClientError: There is not.
+    """
+    if sum(source is not None for source in (session, contents, memories)) != 1:
+        raise MemoryClientError(
+            "give one of vertex_session_source, direct_contents_source and direct_memories_source"
+        )
+    if session is None and not scope:
+        raise MemoryClientError("scope is required: only a session has one of its own")
+
+
+def direct_source(contents: Any, memories: Any) -> Source:
+    """What was said, or facts."""
+    if contents is not None:
+        events = GenerateMemoriesRequestDirectContentsSource.read(contents).events
+        return {"turns": [_turn(event.content) for event in events]}
+    direct = GenerateMemoriesRequestDirectMemoriesSource.read(memories).direct_memories
+    return {
+        "facts": [models.DirectFact(content=each.fact, topics=our_topics(each.topics)) for each in direct]
+    }
+
+
+def role_of(content: Content) -> str:
+    """Who speaks, in our words."""
+    return ROLES.get(content.role, content.role)
+
+
+def _turn(content: Content) -> models.SpokenTurn:
+    return models.SpokenTurn(role=role_of(content), content=content.text)
+
+
+def decode_response(generation: models.Generation, bank: Name) -> GenerateMemoriesResponse:
+    """What was made, in the words of memory banks."""
+    return GenerateMemoriesResponse(
+        generated_memories=[_generated(each, bank) for each in generation.memories]
+    )
+
+
+def _generated(made: models.GeneratedMemory, bank: Name) -> GenerateMemoriesResponseGeneratedMemory:
+    previous = made.previous_revision
+    return GenerateMemoriesResponseGeneratedMemory(
+        memory=decode_memory(made.memory, bank),
+        action=GenerateMemoriesResponseGeneratedMemoryAction(made.action),
+        previous_revision=str(bank.memory(made.memory.memory_id).at(previous)) if previous else None,
+    )

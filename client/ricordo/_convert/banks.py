@@ -1,0 +1,23 @@
+"""Memory banks: they are stores."""
+
+from uuid import uuid4
+
+from ricordo import models
+from ricordo._convert.bank_names import Name
+from ricordo.memory_bank import MemoryBank
+
+
+def new_bank_id() -> str:
+    """An id for a bank that is given none."""
+    return f"bank-{uuid4().hex}"
+
+
+def decode_bank(store: models.Store, name: Name) -> MemoryBank:
+    """The bank that a store is."""
+    return MemoryBank(
+        name=name.bank,
+        store_id=store.store_id,
+        description=store.description or None,
+        create_time=store.create_time,
+        update_time=store.update_time,
+    )

@@ -1,0 +1,105 @@
+"""The types of memory banks, by the names that programs written for them know: `client.memory_banks`.
+
+    from ricordo import memory_bank as types
+
+    types.RetrieveMemoriesConfig(filter='update_time > "2026-01-31T00:00:00Z"')
+
+Dicts of the same shape do as well, in snake_case or camelCase. What is the same, better and different is in
+`docs/system-b.md`.
+"""
+
+from ricordo.memory_bank.bank import (
+    CreateMemoryBankConfig,
+    ListMemoryBanksConfig,
+    MemoryBank,
+    UpdateMemoryBankConfig,
+)
+from ricordo.memory_bank.generation import (
+    Content,
+    GenerateMemoriesConfig,
+    GenerateMemoriesRequestDirectContentsSource,
+    GenerateMemoriesRequestDirectContentsSourceEvent,
+    GenerateMemoriesRequestDirectMemoriesSource,
+    GenerateMemoriesRequestDirectMemoriesSourceDirectMemory,
+    GenerateMemoriesRequestVertexSessionSource,
+    GenerateMemoriesResponse,
+    GenerateMemoriesResponseGeneratedMemory,
+    GenerateMemoriesResponseGeneratedMemoryAction,
+    MemoryMetadataMergeStrategy,
+    Part,
+)
+from ricordo.memory_bank.memory import (
+    ListMemoriesConfig,
+    ListMemoryRevisionsConfig,
+    Memory,
+    MemoryConfig,
+    MemoryRevision,
+    RollbackMemoryConfig,
+    UpdateMemoryConfig,
+)
+from ricordo.memory_bank.operation import (
+    DeleteMemoryBankOperation,
+    DeleteMemoryOperation,
+    GenerateMemoriesOperation,
+    MemoryOperation,
+    RollbackMemoryOperation,
+)
+from ricordo.memory_bank.retrieval import (
+    MemoryConjunctionFilter,
+    MemoryFilter,
+    Operator,
+    RetrieveMemoriesConfig,
+    RetrieveMemoriesRequestSimilaritySearchParams,
+    RetrieveMemoriesRequestSimpleRetrievalParams,
+    RetrieveMemoriesResponseRetrievedMemory,
+)
+from ricordo.memory_bank.value import (
+    ManagedTopicEnum,
+    MemoryMetadataValue,
+    MemoryStructuredContent,
+    MemoryTopicId,
+    MemoryType,
+)
+
+__all__ = [
+    "Content",
+    "CreateMemoryBankConfig",
+    "DeleteMemoryBankOperation",
+    "DeleteMemoryOperation",
+    "GenerateMemoriesConfig",
+    "GenerateMemoriesOperation",
+    "GenerateMemoriesRequestDirectContentsSource",
+    "GenerateMemoriesRequestDirectContentsSourceEvent",
+    "GenerateMemoriesRequestDirectMemoriesSource",
+    "GenerateMemoriesRequestDirectMemoriesSourceDirectMemory",
+    "GenerateMemoriesRequestVertexSessionSource",
+    "GenerateMemoriesResponse",
+    "GenerateMemoriesResponseGeneratedMemory",
+    "GenerateMemoriesResponseGeneratedMemoryAction",
+    "ListMemoriesConfig",
+    "ListMemoryBanksConfig",
+    "ListMemoryRevisionsConfig",
+    "ManagedTopicEnum",
+    "Memory",
+    "MemoryBank",
+    "MemoryConfig",
+    "MemoryConjunctionFilter",
+    "MemoryFilter",
+    "MemoryMetadataMergeStrategy",
+    "MemoryMetadataValue",
+    "MemoryOperation",
+    "MemoryRevision",
+    "MemoryStructuredContent",
+    "MemoryTopicId",
+    "MemoryType",
+    "Operator",
+    "Part",
+    "RetrieveMemoriesConfig",
+    "RetrieveMemoriesRequestSimilaritySearchParams",
+    "RetrieveMemoriesRequestSimpleRetrievalParams",
+    "RetrieveMemoriesResponseRetrievedMemory",
+    "RollbackMemoryConfig",
+    "RollbackMemoryOperation",
+    "UpdateMemoryBankConfig",
+    "UpdateMemoryConfig",
+]

@@ -1,0 +1,35 @@
+"""Memory banks: what comes back, and what their calls are told."""
+
+from datetime import datetime
+
+from ricordo.memory_bank.base import BankModel
+
+
+class MemoryBank(BankModel):
+    """A bank. `name` is "memoryBanks/<store_id>", or in the form that it was asked by; times are UTC."""
+
+    name: str
+    store_id: str
+    description: str | None = None
+    create_time: datetime
+    update_time: datetime
+
+
+class CreateMemoryBankConfig(BankModel):
+    """What a new bank is. `memory_bank_id`: 3 to 56 of `[a-z0-9-]`, first a letter; not given, one is made."""
+
+    memory_bank_id: str | None = None
+    description: str | None = None
+
+
+class UpdateMemoryBankConfig(BankModel):
+    """The new values."""
+
+    description: str | None = None
+
+
+class ListMemoryBanksConfig(BankModel):
+    """How many a page: 1 to 1,000."""
+
+    page_size: int = 100
+    page_token: str = ""
