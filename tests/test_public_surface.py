@@ -51,8 +51,8 @@ GROUPS = {
     "switch_embedding_model update",
     "identity": "create_service_account delete_service_account disable_service_account enable_service_account "
     "issue_token list_service_accounts rotate_secret signing_keys update_service_account who_am_i",
-    "admin": "create_organization create_project delete_project get_project_limits get_queue_status list_projects "
-    "update_project_limits",
+    "admin": "create_organization create_project delete_project get_project_limits get_queue_status "
+    "list_operator_records list_projects update_project_limits",
 }
 CALLS = ("acting_as", "close")
 FACADE = {

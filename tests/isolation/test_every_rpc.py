@@ -382,6 +382,10 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         admin_service_pb2.DeleteProjectRequest(project_id=names.organization_id, force=force)
         for force in (False, True)
     ],
+    "AdminService.ListOperatorRecords": lambda names: [
+        admin_service_pb2.ListOperatorRecordsRequest(),
+        admin_service_pb2.ListOperatorRecordsRequest(project_id=names.organization_id),
+    ],
     "AdminService.ListProjects": lambda names: [
         admin_service_pb2.ListProjectsRequest(),
         admin_service_pb2.ListProjectsRequest(organization_id=names.organization_id),

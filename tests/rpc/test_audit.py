@@ -1,16 +1,20 @@
 """The audit over a real server: acts leave a record, denials a bounded number, and content none."""
 
 import asyncio
+from uuid import uuid4
 
 import grpc
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo.v1 import (
+    admin_service_pb2,
+    admin_service_pb2_grpc,
     audit_pb2,
     memory_pb2,
     memory_service_pb2,
     memory_service_pb2_grpc,
+    project_pb2,
     project_service_pb2,
     project_service_pb2_grpc,
     store_pb2,
@@ -19,10 +23,11 @@ from ricordo.v1 import (
 )
 from ricordo_server.app.audit import DenialCounts
 from ricordo_server.domain.principal import Principal, PrincipalKind, Role
-from tests.fixtures.calls import as_user, refusal
+from tests.fixtures.calls import OPERATOR, as_user, refusal
+from tests.fixtures.database import TestDatabase, make_project
 from tests.fixtures.project_settings import update
 
-pb, st = project_service_pb2, store_service_pb2
+pb, st, ad = project_service_pb2, store_service_pb2, admin_service_pb2
 DONE, DENIED = audit_pb2.AUDIT_OUTCOME_DONE, audit_pb2.AUDIT_OUTCOME_DENIED
 
 
@@ -139,3 +144,61 @@ def test_denials_are_counted_by_principal_method_and_hour(project_id):
     assert (counts.count(bob, "x"), counts.count(ann, "y"), counts.count(ann, "x")) == (1, 1, None)
     now = 3600.0
     assert counts.count(ann, "x") == 1
+
+
+@pytest.fixture
+def admin(channel):
+    return admin_service_pb2_grpc.AdminServiceStub(channel)
+
+
+async def by_operators(admin, **fields) -> list[tuple[str, str, str]]:
+    answer = await admin.ListOperatorRecords(ad.ListOperatorRecordsRequest(**fields), metadata=OPERATOR)
+    return [(record.action, record.principal_id, record.subject) for record in answer.records]
+
+
+async def test_operators_read_what_operators_did(admin):
+    organization = project_pb2.Organization(display_name="acme")
+    made = await admin.CreateOrganization(
+        ad.CreateOrganizationRequest(organization=organization), metadata=OPERATOR
+    )
+    newest = (await by_operators(admin, page_size=1))[0]
+    assert newest == ("CreateOrganization", "development-operator", made.organization.organization_id)
+
+
+async def test_of_one_project_they_read_what_was_done_to_it_also_once_it_is_gone(
+    admin, database: TestDatabase
+):
+    project_id, other = make_project(database), make_project(database)
+    mask = FieldMask(paths=["stored_memories"])
+    for each in (project_id, other):
+        request = ad.UpdateProjectLimitsRequest(project_id=str(each), update_mask=mask)
+        await admin.UpdateProjectLimits(request, metadata=OPERATOR)
+    await admin.DeleteProject(
+        ad.DeleteProjectRequest(project_id=str(project_id), force=True), metadata=OPERATOR
+    )
+    assert await by_operators(admin, project_id=str(project_id)) == [
+        ("DeleteProject", "development-operator", str(project_id)),
+        ("UpdateProjectLimits", "development-operator", f"{project_id}: stored_memories"),
+    ]
+
+
+async def test_what_projects_did_is_not_among_it(admin, stores):
+    await stores.CreateStore(st.CreateStoreRequest(store=store_pb2.Store(store_id=f"notes-{uuid4().hex}")))
+    assert "CreateStore" not in {action for action, _, _ in await by_operators(admin, page_size=1_000)}
+
+
+async def test_only_operators_read_it(admin):
+    call = admin.ListOperatorRecords(ad.ListOperatorRecordsRequest())
+    assert (await refusal(call))[1] == "PERMISSION_DENIED"
+
+
+async def test_it_is_read_by_pages_too(admin, project_id):
+    for name in ("stored_memories", "stored_bytes", "concurrent_requests"):
+        request = ad.UpdateProjectLimitsRequest(
+            project_id=str(project_id), update_mask=FieldMask(paths=[name])
+        )
+        await admin.UpdateProjectLimits(request, metadata=OPERATOR)
+    asked = {"project_id": str(project_id), "page_size": 2}
+    first = await admin.ListOperatorRecords(ad.ListOperatorRecordsRequest(**asked), metadata=OPERATOR)
+    rest = await by_operators(admin, **asked, page_token=first.next_page_token)
+    assert [subject for _, _, subject in rest] == [f"{project_id}: stored_memories"]

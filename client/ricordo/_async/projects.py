@@ -268,6 +268,31 @@ class AsyncAdmin:
         reply = await self._connection.call(lambda stubs: stubs.admin.GetQueueStatus, request, timeout)
         return decode_queue_status(reply)
 
+    def list_operator_records(
+        self,
+        *,
+        project_id: str = "",
+        page_size: int | None = None,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> AsyncPager[models.AuditRecord]:
+        """Lists what operators did and were denied, newest first; what happened inside a project is in its own audit.
+
+        Args:
+            project_id: Only what was done to this project, also to one that is deleted.
+            page_size: Rows fetched at a time, 1 to 1,000; None: 50.
+            page_token: Where to continue.
+            timeout: Seconds for each page.
+        """
+        request = audit.list_operator_records_request(project_id=project_id, page_size=page_size)
+
+        async def fetch(token: str) -> models.Page[models.AuditRecord]:
+            asked = at_page(request, token)
+            reply = await self._connection.call(lambda stubs: stubs.admin.ListOperatorRecords, asked, timeout)
+            return models.Page(tuple(map(audit.decode_record, reply.records)), reply.next_page_token)
+
+        return AsyncPager(fetch, page_token)
+
     async def delete_project(
         self,
         project_id: str,

@@ -18,6 +18,14 @@ def list_audit_records_request(*, page_size: int | None) -> project_service_pb2.
 
 
 @sendable
+def list_operator_records_request(
+    *, project_id: str, page_size: int | None
+) -> admin_service_pb2.ListOperatorRecordsRequest:
+    """Asks for a page of the operators' records."""
+    return admin_service_pb2.ListOperatorRecordsRequest(project_id=project_id, page_size=page_size)
+
+
+@sendable
 def purge_memories_request(
     user_id: str, *, force: bool, request_id: str | None
 ) -> memory_service_pb2.PurgeMemoriesRequest:

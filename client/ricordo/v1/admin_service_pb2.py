@@ -24,12 +24,13 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from ricordo.v1 import audit_pb2 as ricordo_dot_v1_dot_audit__pb2
 from ricordo.v1 import erasure_pb2 as ricordo_dot_v1_dot_erasure__pb2
 from ricordo.v1 import failure_pb2 as ricordo_dot_v1_dot_failure__pb2
 from ricordo.v1 import project_pb2 as ricordo_dot_v1_dot_project__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ericordo/v1/admin_service.proto\x12\nricordo.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18ricordo/v1/erasure.proto\x1a\x18ricordo/v1/failure.proto\x1a\x18ricordo/v1/project.proto\"_\n\x19\x43reateOrganizationRequest\x12.\n\x0corganization\x18\x01 \x01(\x0b\x32\x18.ricordo.v1.Organization\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"L\n\x1a\x43reateOrganizationResponse\x12.\n\x0corganization\x18\x01 \x01(\x0b\x32\x18.ricordo.v1.Organization\"P\n\x14\x43reateProjectRequest\x12$\n\x07project\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Project\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"=\n\x15\x43reateProjectResponse\x12$\n\x07project\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Project\"h\n\x13ListProjectsRequest\x12\x16\n\tpage_size\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x17\n\x0forganization_id\x18\x03 \x01(\tB\x0c\n\n_page_size\"V\n\x14ListProjectsResponse\x12%\n\x08projects\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.Project\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"+\n\x15GetQueueStatusRequest\x12\x12\n\nproject_id\x18\x01 \x01(\t\"}\n\x16GetQueueStatusResponse\x12\x0f\n\x07workers\x18\x01 \x01(\x05\x12&\n\x05total\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.QueueCounts\x12*\n\x08projects\x18\x03 \x03(\x0b\x32\x18.ricordo.v1.ProjectQueue\"K\n\x0cProjectQueue\x12\x12\n\nproject_id\x18\x01 \x01(\t\x12\'\n\x06\x63ounts\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.QueueCounts\"\xbd\x01\n\x0bQueueCounts\x12\x0f\n\x07waiting\x18\x01 \x01(\x03\x12\x11\n\tscheduled\x18\x02 \x01(\x03\x12\x0f\n\x07running\x18\x03 \x01(\x03\x12\x0e\n\x06\x66\x61iled\x18\x04 \x01(\x03\x12\x33\n\x0foldest_due_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x12last_failure_class\x18\x06 \x01(\x0e\x32\x18.ricordo.v1.FailureClass\"-\n\x17GetProjectLimitsRequest\x12\x12\n\nproject_id\x18\x01 \x01(\t\"n\n\x18GetProjectLimitsResponse\x12)\n\x06limits\x18\x01 \x01(\x0b\x32\x19.ricordo.v1.ProjectLimits\x12\'\n\x05usage\x18\x02 \x01(\x0b\x32\x18.ricordo.v1.ProjectUsage\"\xa0\x01\n\x1aUpdateProjectLimitsRequest\x12\x12\n\nproject_id\x18\x01 \x01(\t\x12)\n\x06limits\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.ProjectLimits\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"H\n\x1bUpdateProjectLimitsResponse\x12)\n\x06limits\x18\x01 \x01(\x0b\x32\x19.ricordo.v1.ProjectLimits\"M\n\x14\x44\x65leteProjectRequest\x12\x12\n\nproject_id\x18\x01 \x01(\t\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"D\n\x15\x44\x65leteProjectResponse\x12+\n\x07receipt\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.ErasureReceipt2\x92\x05\n\x0c\x41\x64minService\x12\x63\n\x12\x43reateOrganization\x12%.ricordo.v1.CreateOrganizationRequest\x1a&.ricordo.v1.CreateOrganizationResponse\x12T\n\rCreateProject\x12 .ricordo.v1.CreateProjectRequest\x1a!.ricordo.v1.CreateProjectResponse\x12Q\n\x0cListProjects\x12\x1f.ricordo.v1.ListProjectsRequest\x1a .ricordo.v1.ListProjectsResponse\x12W\n\x0eGetQueueStatus\x12!.ricordo.v1.GetQueueStatusRequest\x1a\".ricordo.v1.GetQueueStatusResponse\x12]\n\x10GetProjectLimits\x12#.ricordo.v1.GetProjectLimitsRequest\x1a$.ricordo.v1.GetProjectLimitsResponse\x12\x66\n\x13UpdateProjectLimits\x12&.ricordo.v1.UpdateProjectLimitsRequest\x1a\'.ricordo.v1.UpdateProjectLimitsResponse\x12T\n\rDeleteProject\x12 .ricordo.v1.DeleteProjectRequest\x1a!.ricordo.v1.DeleteProjectResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ericordo/v1/admin_service.proto\x12\nricordo.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16ricordo/v1/audit.proto\x1a\x18ricordo/v1/erasure.proto\x1a\x18ricordo/v1/failure.proto\x1a\x18ricordo/v1/project.proto\"_\n\x19\x43reateOrganizationRequest\x12.\n\x0corganization\x18\x01 \x01(\x0b\x32\x18.ricordo.v1.Organization\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"L\n\x1a\x43reateOrganizationResponse\x12.\n\x0corganization\x18\x01 \x01(\x0b\x32\x18.ricordo.v1.Organization\"P\n\x14\x43reateProjectRequest\x12$\n\x07project\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Project\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"=\n\x15\x43reateProjectResponse\x12$\n\x07project\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Project\"h\n\x13ListProjectsRequest\x12\x16\n\tpage_size\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x17\n\x0forganization_id\x18\x03 \x01(\tB\x0c\n\n_page_size\"V\n\x14ListProjectsResponse\x12%\n\x08projects\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.Project\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"+\n\x15GetQueueStatusRequest\x12\x12\n\nproject_id\x18\x01 \x01(\t\"}\n\x16GetQueueStatusResponse\x12\x0f\n\x07workers\x18\x01 \x01(\x05\x12&\n\x05total\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.QueueCounts\x12*\n\x08projects\x18\x03 \x03(\x0b\x32\x18.ricordo.v1.ProjectQueue\"K\n\x0cProjectQueue\x12\x12\n\nproject_id\x18\x01 \x01(\t\x12\'\n\x06\x63ounts\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.QueueCounts\"\xbd\x01\n\x0bQueueCounts\x12\x0f\n\x07waiting\x18\x01 \x01(\x03\x12\x11\n\tscheduled\x18\x02 \x01(\x03\x12\x0f\n\x07running\x18\x03 \x01(\x03\x12\x0e\n\x06\x66\x61iled\x18\x04 \x01(\x03\x12\x33\n\x0foldest_due_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x12last_failure_class\x18\x06 \x01(\x0e\x32\x18.ricordo.v1.FailureClass\"-\n\x17GetProjectLimitsRequest\x12\x12\n\nproject_id\x18\x01 \x01(\t\"n\n\x18GetProjectLimitsResponse\x12)\n\x06limits\x18\x01 \x01(\x0b\x32\x19.ricordo.v1.ProjectLimits\x12\'\n\x05usage\x18\x02 \x01(\x0b\x32\x18.ricordo.v1.ProjectUsage\"\xa0\x01\n\x1aUpdateProjectLimitsRequest\x12\x12\n\nproject_id\x18\x01 \x01(\t\x12)\n\x06limits\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.ProjectLimits\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"H\n\x1bUpdateProjectLimitsResponse\x12)\n\x06limits\x18\x01 \x01(\x0b\x32\x19.ricordo.v1.ProjectLimits\"j\n\x1aListOperatorRecordsRequest\x12\x16\n\tpage_size\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x12\n\nproject_id\x18\x03 \x01(\tB\x0c\n\n_page_size\"`\n\x1bListOperatorRecordsResponse\x12(\n\x07records\x18\x01 \x03(\x0b\x32\x17.ricordo.v1.AuditRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"M\n\x14\x44\x65leteProjectRequest\x12\x12\n\nproject_id\x18\x01 \x01(\t\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"D\n\x15\x44\x65leteProjectResponse\x12+\n\x07receipt\x18\x01 \x01(\x0b\x32\x1a.ricordo.v1.ErasureReceipt2\xfa\x05\n\x0c\x41\x64minService\x12\x63\n\x12\x43reateOrganization\x12%.ricordo.v1.CreateOrganizationRequest\x1a&.ricordo.v1.CreateOrganizationResponse\x12T\n\rCreateProject\x12 .ricordo.v1.CreateProjectRequest\x1a!.ricordo.v1.CreateProjectResponse\x12Q\n\x0cListProjects\x12\x1f.ricordo.v1.ListProjectsRequest\x1a .ricordo.v1.ListProjectsResponse\x12W\n\x0eGetQueueStatus\x12!.ricordo.v1.GetQueueStatusRequest\x1a\".ricordo.v1.GetQueueStatusResponse\x12]\n\x10GetProjectLimits\x12#.ricordo.v1.GetProjectLimitsRequest\x1a$.ricordo.v1.GetProjectLimitsResponse\x12\x66\n\x13UpdateProjectLimits\x12&.ricordo.v1.UpdateProjectLimitsRequest\x1a\'.ricordo.v1.UpdateProjectLimitsResponse\x12\x66\n\x13ListOperatorRecords\x12&.ricordo.v1.ListOperatorRecordsRequest\x1a\'.ricordo.v1.ListOperatorRecordsResponse\x12T\n\rDeleteProject\x12 .ricordo.v1.DeleteProjectRequest\x1a!.ricordo.v1.DeleteProjectResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,38 +38,42 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ricordo.v1.admin_service_pb
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
-  _globals['_CREATEORGANIZATIONREQUEST']._serialized_start=191
-  _globals['_CREATEORGANIZATIONREQUEST']._serialized_end=286
-  _globals['_CREATEORGANIZATIONRESPONSE']._serialized_start=288
-  _globals['_CREATEORGANIZATIONRESPONSE']._serialized_end=364
-  _globals['_CREATEPROJECTREQUEST']._serialized_start=366
-  _globals['_CREATEPROJECTREQUEST']._serialized_end=446
-  _globals['_CREATEPROJECTRESPONSE']._serialized_start=448
-  _globals['_CREATEPROJECTRESPONSE']._serialized_end=509
-  _globals['_LISTPROJECTSREQUEST']._serialized_start=511
-  _globals['_LISTPROJECTSREQUEST']._serialized_end=615
-  _globals['_LISTPROJECTSRESPONSE']._serialized_start=617
-  _globals['_LISTPROJECTSRESPONSE']._serialized_end=703
-  _globals['_GETQUEUESTATUSREQUEST']._serialized_start=705
-  _globals['_GETQUEUESTATUSREQUEST']._serialized_end=748
-  _globals['_GETQUEUESTATUSRESPONSE']._serialized_start=750
-  _globals['_GETQUEUESTATUSRESPONSE']._serialized_end=875
-  _globals['_PROJECTQUEUE']._serialized_start=877
-  _globals['_PROJECTQUEUE']._serialized_end=952
-  _globals['_QUEUECOUNTS']._serialized_start=955
-  _globals['_QUEUECOUNTS']._serialized_end=1144
-  _globals['_GETPROJECTLIMITSREQUEST']._serialized_start=1146
-  _globals['_GETPROJECTLIMITSREQUEST']._serialized_end=1191
-  _globals['_GETPROJECTLIMITSRESPONSE']._serialized_start=1193
-  _globals['_GETPROJECTLIMITSRESPONSE']._serialized_end=1303
-  _globals['_UPDATEPROJECTLIMITSREQUEST']._serialized_start=1306
-  _globals['_UPDATEPROJECTLIMITSREQUEST']._serialized_end=1466
-  _globals['_UPDATEPROJECTLIMITSRESPONSE']._serialized_start=1468
-  _globals['_UPDATEPROJECTLIMITSRESPONSE']._serialized_end=1540
-  _globals['_DELETEPROJECTREQUEST']._serialized_start=1542
-  _globals['_DELETEPROJECTREQUEST']._serialized_end=1619
-  _globals['_DELETEPROJECTRESPONSE']._serialized_start=1621
-  _globals['_DELETEPROJECTRESPONSE']._serialized_end=1689
-  _globals['_ADMINSERVICE']._serialized_start=1692
-  _globals['_ADMINSERVICE']._serialized_end=2350
+  _globals['_CREATEORGANIZATIONREQUEST']._serialized_start=215
+  _globals['_CREATEORGANIZATIONREQUEST']._serialized_end=310
+  _globals['_CREATEORGANIZATIONRESPONSE']._serialized_start=312
+  _globals['_CREATEORGANIZATIONRESPONSE']._serialized_end=388
+  _globals['_CREATEPROJECTREQUEST']._serialized_start=390
+  _globals['_CREATEPROJECTREQUEST']._serialized_end=470
+  _globals['_CREATEPROJECTRESPONSE']._serialized_start=472
+  _globals['_CREATEPROJECTRESPONSE']._serialized_end=533
+  _globals['_LISTPROJECTSREQUEST']._serialized_start=535
+  _globals['_LISTPROJECTSREQUEST']._serialized_end=639
+  _globals['_LISTPROJECTSRESPONSE']._serialized_start=641
+  _globals['_LISTPROJECTSRESPONSE']._serialized_end=727
+  _globals['_GETQUEUESTATUSREQUEST']._serialized_start=729
+  _globals['_GETQUEUESTATUSREQUEST']._serialized_end=772
+  _globals['_GETQUEUESTATUSRESPONSE']._serialized_start=774
+  _globals['_GETQUEUESTATUSRESPONSE']._serialized_end=899
+  _globals['_PROJECTQUEUE']._serialized_start=901
+  _globals['_PROJECTQUEUE']._serialized_end=976
+  _globals['_QUEUECOUNTS']._serialized_start=979
+  _globals['_QUEUECOUNTS']._serialized_end=1168
+  _globals['_GETPROJECTLIMITSREQUEST']._serialized_start=1170
+  _globals['_GETPROJECTLIMITSREQUEST']._serialized_end=1215
+  _globals['_GETPROJECTLIMITSRESPONSE']._serialized_start=1217
+  _globals['_GETPROJECTLIMITSRESPONSE']._serialized_end=1327
+  _globals['_UPDATEPROJECTLIMITSREQUEST']._serialized_start=1330
+  _globals['_UPDATEPROJECTLIMITSREQUEST']._serialized_end=1490
+  _globals['_UPDATEPROJECTLIMITSRESPONSE']._serialized_start=1492
+  _globals['_UPDATEPROJECTLIMITSRESPONSE']._serialized_end=1564
+  _globals['_LISTOPERATORRECORDSREQUEST']._serialized_start=1566
+  _globals['_LISTOPERATORRECORDSREQUEST']._serialized_end=1672
+  _globals['_LISTOPERATORRECORDSRESPONSE']._serialized_start=1674
+  _globals['_LISTOPERATORRECORDSRESPONSE']._serialized_end=1770
+  _globals['_DELETEPROJECTREQUEST']._serialized_start=1772
+  _globals['_DELETEPROJECTREQUEST']._serialized_end=1849
+  _globals['_DELETEPROJECTRESPONSE']._serialized_start=1851
+  _globals['_DELETEPROJECTRESPONSE']._serialized_end=1919
+  _globals['_ADMINSERVICE']._serialized_start=1922
+  _globals['_ADMINSERVICE']._serialized_end=2684
 # @@protoc_insertion_point(module_scope)

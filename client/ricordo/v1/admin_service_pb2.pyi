@@ -9,6 +9,7 @@ from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from ricordo.v1 import audit_pb2 as _audit_pb2
 from ricordo.v1 import erasure_pb2 as _erasure_pb2
 from ricordo.v1 import failure_pb2 as _failure_pb2
 from ricordo.v1 import project_pb2 as _project_pb2
@@ -410,6 +411,62 @@ class UpdateProjectLimitsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UpdateProjectLimitsResponse: _TypeAlias = UpdateProjectLimitsResponse  # noqa: Y015
+
+@_typing.final
+class ListOperatorRecordsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Rows a page: 1 to 1,000, default 50. A page ends early at 3 MiB."""
+    page_token: _builtins.str
+    """From the previous page; only for the same query (INVALID_ARGUMENT / INVALID_PAGE_TOKEN)."""
+    project_id: _builtins.str
+    """Only what was done to this project, which need not be there any more."""
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+        project_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size", "page_token", b"page_token", "project_id", b"project_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListOperatorRecordsRequest: _TypeAlias = ListOperatorRecordsRequest  # noqa: Y015
+
+@_typing.final
+class ListOperatorRecordsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORDS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty on the last."""
+    @_builtins.property
+    def records(self) -> _containers.RepeatedCompositeFieldContainer[_audit_pb2.AuditRecord]:
+        """The records."""
+
+    def __init__(
+        self,
+        *,
+        records: _abc.Iterable[_audit_pb2.AuditRecord] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "records", b"records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListOperatorRecordsResponse: _TypeAlias = ListOperatorRecordsResponse  # noqa: Y015
 
 @_typing.final
 class DeleteProjectRequest(_message.Message):

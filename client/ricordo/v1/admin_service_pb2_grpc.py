@@ -66,6 +66,11 @@ class AdminServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsResponse.FromString,
                 _registered_method=True)
+        self.ListOperatorRecords = channel.unary_unary(
+                '/ricordo.v1.AdminService/ListOperatorRecords',
+                request_serializer=ricordo_dot_v1_dot_admin__service__pb2.ListOperatorRecordsRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_admin__service__pb2.ListOperatorRecordsResponse.FromString,
+                _registered_method=True)
         self.DeleteProject = channel.unary_unary(
                 '/ricordo.v1.AdminService/DeleteProject',
                 request_serializer=ricordo_dot_v1_dot_admin__service__pb2.DeleteProjectRequest.SerializeToString,
@@ -120,6 +125,14 @@ class AdminServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListOperatorRecords(self, request, context):
+        """Lists what operators did and were denied, newest first. What happened inside a project is in its own audit, which
+        its administrators read.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DeleteProject(self, request, context):
         """Removes a project with everything in it, from every table; without `force` it only counts. One transaction: give it
         a deadline to match. Its backups and its credentials elsewhere are the operator's.
@@ -160,6 +173,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.UpdateProjectLimits,
                     request_deserializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsResponse.SerializeToString,
+            ),
+            'ListOperatorRecords': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListOperatorRecords,
+                    request_deserializer=ricordo_dot_v1_dot_admin__service__pb2.ListOperatorRecordsRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_admin__service__pb2.ListOperatorRecordsResponse.SerializeToString,
             ),
             'DeleteProject': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteProject,
@@ -331,6 +349,33 @@ class AdminService(object):
             '/ricordo.v1.AdminService/UpdateProjectLimits',
             ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsRequest.SerializeToString,
             ricordo_dot_v1_dot_admin__service__pb2.UpdateProjectLimitsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListOperatorRecords(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.AdminService/ListOperatorRecords',
+            ricordo_dot_v1_dot_admin__service__pb2.ListOperatorRecordsRequest.SerializeToString,
+            ricordo_dot_v1_dot_admin__service__pb2.ListOperatorRecordsResponse.FromString,
             options,
             channel_credentials,
             insecure,

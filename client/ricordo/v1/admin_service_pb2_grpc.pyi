@@ -47,6 +47,10 @@ class AdminServiceStub:
     """Reads what a project may use and what it has used."""
     UpdateProjectLimits: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.UpdateProjectLimitsRequest, _admin_service_pb2.UpdateProjectLimitsResponse]
     """Changes what a project may use; servers follow within 10 seconds."""
+    ListOperatorRecords: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.ListOperatorRecordsRequest, _admin_service_pb2.ListOperatorRecordsResponse]
+    """Lists what operators did and were denied, newest first. What happened inside a project is in its own audit, which
+    its administrators read.
+    """
     DeleteProject: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.DeleteProjectRequest, _admin_service_pb2.DeleteProjectResponse]
     """Removes a project with everything in it, from every table; without `force` it only counts. One transaction: give it
     a deadline to match. Its backups and its credentials elsewhere are the operator's.
@@ -71,6 +75,10 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """Reads what a project may use and what it has used."""
     UpdateProjectLimits: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.UpdateProjectLimitsRequest, _admin_service_pb2.UpdateProjectLimitsResponse]  # type: ignore[assignment]
     """Changes what a project may use; servers follow within 10 seconds."""
+    ListOperatorRecords: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.ListOperatorRecordsRequest, _admin_service_pb2.ListOperatorRecordsResponse]  # type: ignore[assignment]
+    """Lists what operators did and were denied, newest first. What happened inside a project is in its own audit, which
+    its administrators read.
+    """
     DeleteProject: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.DeleteProjectRequest, _admin_service_pb2.DeleteProjectResponse]  # type: ignore[assignment]
     """Removes a project with everything in it, from every table; without `force` it only counts. One transaction: give it
     a deadline to match. Its backups and its credentials elsewhere are the operator's.
@@ -128,6 +136,16 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_service_pb2.UpdateProjectLimitsResponse, _abc.Awaitable[_admin_service_pb2.UpdateProjectLimitsResponse]]:
         """Changes what a project may use; servers follow within 10 seconds."""
+
+    @_abc_1.abstractmethod
+    def ListOperatorRecords(
+        self,
+        request: _admin_service_pb2.ListOperatorRecordsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_service_pb2.ListOperatorRecordsResponse, _abc.Awaitable[_admin_service_pb2.ListOperatorRecordsResponse]]:
+        """Lists what operators did and were denied, newest first. What happened inside a project is in its own audit, which
+        its administrators read.
+        """
 
     @_abc_1.abstractmethod
     def DeleteProject(

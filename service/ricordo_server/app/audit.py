@@ -4,8 +4,9 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from uuid import UUID
 
-from ricordo_server.app.permissions import check_may_administer
+from ricordo_server.app.permissions import check_may_administer, check_operator
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_project
 from ricordo_server.db import audit as audit_db
@@ -33,6 +34,19 @@ async def list_audit_records(services: Services, call: Call, page: PageRequest) 
     check_may_administer(call.principal)
     async with in_project(services.database.pool, call) as connection:
         return await audit_db.list_records(connection, page)
+
+
+async def list_operator_records(
+    pool: Pool, call: Call, project_id: UUID | None, page: PageRequest
+) -> Page[AuditRecord]:
+    """What operators did, to one project or at all, newest first; `pool` is the operator's.
+
+    Raises:
+        DomainError: PERMISSION_DENIED.
+    """
+    check_operator(call.principal)
+    async with in_project(pool, call) as connection:
+        return await audit_db.list_records(connection, page, of_project=project_id)
 
 
 @dataclass

@@ -317,13 +317,25 @@ def delete(
 
 def audit(
     limit: Annotated[int, typer.Option(help="How many records, the newest first.", min=1)] = 50,
+    installation: Annotated[
+        bool, typer.Option("--installation", help="What operators did, as an operator.")
+    ] = False,
+    project_id: Annotated[
+        str, typer.Option("--project", help="Of that, only what was done to this project.")
+    ] = "",
     as_json: options.AsJson = False,
     target: options.Target = options.DEFAULT_TARGET,
     token: options.Token = None,
 ) -> None:
-    """Show who administered the project, and who was denied what."""
+    """Show who administered the project, and who was denied what; with --installation, what operators did."""
+    size = min(limit, 1_000)
     with failures_told(), options.connect(target, token) as client:
-        records = list(islice(client.project.list_audit_records(page_size=min(limit, 1_000)), limit))
+        found = (
+            client.admin.list_operator_records(project_id=project_id, page_size=size)
+            if installation or project_id
+            else client.project.list_audit_records(page_size=size)
+        )
+        records = list(islice(found, limit))
         if as_json:
             options.print_json([record.model_dump(mode="json") for record in records])
             return

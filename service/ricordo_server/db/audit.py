@@ -1,9 +1,10 @@
 """Statements on the audit: added to, read, never changed."""
 
 from dataclasses import replace
+from uuid import UUID
 
 import psycopg
-from sqlalchemy import Text, insert, select
+from sqlalchemy import Text, func, insert, select
 from uuid_utils.compat import uuid7
 
 from ricordo_server.db.connection import NO_PROJECT, ProjectConnection, Row
@@ -53,9 +54,16 @@ async def write_record(
     await connection.execute(insert(audit).values(columns))
 
 
-async def list_records(connection: ProjectConnection, page: PageRequest) -> Page[AuditRecord]:
-    """Newest first; for others than administrators the policy leaves none."""
+async def list_records(
+    connection: ProjectConnection, page: PageRequest, *, of_project: UUID | None = None
+) -> Page[AuditRecord]:
+    """Newest first; for others than administrators the policy leaves none.
+
+    `of_project`: of an operator's records only those whose subject begins with that project.
+    """
     statement = select(*STORED).where(audit.c.project_id == connection.project_id)
+    if of_project is not None:
+        statement = statement.where(func.starts_with(audit.c.subject, str(of_project)))
     return await fetch_page(connection, statement, NEWEST_FIRST, page, _record_from)
 
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 from ricordo.v1 import admin_service_pb2, admin_service_pb2_grpc
-from ricordo_server.app import erasure, project_limits, projects, queue
+from ricordo_server.app import audit, erasure, project_limits, projects, queue
 from ricordo_server.db.connection import Pool
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import check_uuid
-from ricordo_server.rpc.convert.audit import encode_receipt
+from ricordo_server.rpc.convert.audit import encode_receipt, encode_record
 from ricordo_server.rpc.convert.project_limits import decode_limit_changes, encode_limits, encode_usage
 from ricordo_server.rpc.convert.projects import (
     decode_display_name,
@@ -74,6 +74,16 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
         found = await projects.list_projects(self._pool, call, organization_id, page)
         messages, token = encode_page(request, call.principal, found, encode_project)
         return pb.ListProjectsResponse(projects=messages, next_page_token=token)
+
+    async def ListOperatorRecords(
+        self, request: pb.ListOperatorRecordsRequest, context: Any
+    ) -> pb.ListOperatorRecordsResponse:
+        call = read_call()
+        project_id = check_uuid("project_id", request.project_id) if request.project_id else None
+        page = decode_page(request, call.principal)
+        found = await audit.list_operator_records(self._pool, call, project_id, page)
+        messages, token = encode_page(request, call.principal, found, encode_record)
+        return pb.ListOperatorRecordsResponse(records=messages, next_page_token=token)
 
     async def GetQueueStatus(
         self, request: pb.GetQueueStatusRequest, context: Any

@@ -353,6 +353,14 @@ CASES = {
         lambda receipt: receipt.total == 5,
         {"project_id": "p1", "force": False},
     ),
+    "ListOperatorRecords": Case(
+        lambda client: first(client.admin.list_operator_records(project_id="p1", page_size=7)),
+        admin.ListOperatorRecordsResponse(
+            records=[AuditRecord(action="CreateProject", outcome=AUDIT_OUTCOME_DONE, create_time=NOON_WIRE)]
+        ),
+        lambda record: record.action == "CreateProject",
+        {"project_id": "p1", "page_size": 7},
+    ),
     "ListAuditRecords": Case(
         lambda client: first(client.project.list_audit_records(page_size=7)),
         project.ListAuditRecordsResponse(
