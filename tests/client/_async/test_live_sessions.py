@@ -6,7 +6,18 @@ from uuid import UUID, uuid4
 import pytest
 
 from ricordo import AsyncClient, errors
-from ricordo.models import Matching, NewMemory, NewTurn, Scope, SessionRange, ToolCall
+from ricordo.models import (
+    ExtractionPolicy,
+    Matching,
+    NewMemory,
+    NewTurn,
+    Retention,
+    Scope,
+    ScopedExtraction,
+    SessionRange,
+    StoreSettings,
+    ToolCall,
+)
 
 MONDAY = Scope(user_id="ada", session_id="monday")
 
