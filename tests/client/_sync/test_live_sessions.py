@@ -15,6 +15,7 @@ from ricordo.models import (
     Retention,
     Scope,
     ScopedExtraction,
+    SessionRange,
     StoreSettings,
     ToolCall,
 )
