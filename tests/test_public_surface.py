@@ -39,7 +39,7 @@ GROUPS = {
     "extraction": "generate list_failures retry_failure",
     "memories": "batch_create create delete get get_by_key list list_domains purge put revisions rollback search "
     "update",
-    "sessions": "batch_record_turns clear create delete delete_turn get get_extraction_status get_turn list "
+    "sessions": "batch_record_turns clear create delete delete_turn fork get get_extraction_status get_turn list "
     "list_snapshots list_turns pop_turn promote record_turn search_turns update",
     "stores": "create delete get grant list list_grants revoke update",
     "memory_stores": "create delete get grant_permission list update",

@@ -237,6 +237,10 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     "SessionService.DeleteSession": lambda names: [
         s.DeleteSessionRequest(scope=names.scope, cascade=cascade) for cascade in (False, True)
     ],
+    "SessionService.ForkSession": lambda names: [
+        s.ForkSessionRequest(scope=names.scope, up_to_turn_id=turn_id, request_id=request_id)
+        for turn_id, request_id in (("", ""), (names.turn_id, ""), ("", names.request_id))
+    ],
     "SessionService.PopTurn": lambda names: [
         s.PopTurnRequest(scope=names.scope, request_id=request_id) for request_id in ("", names.request_id)
     ],

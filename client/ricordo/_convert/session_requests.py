@@ -90,6 +90,27 @@ def delete_session_request(
 
 
 @sendable
+def fork_session_request(
+    scope: models.Scope,
+    *,
+    up_to_turn_id: str,
+    session_id: str,
+    metadata: Mapping[str, MetadataValue] | None,
+    store: str | None,
+    request_id: str | None,
+) -> pb.ForkSessionRequest:
+    """Asks to copy a session."""
+    return pb.ForkSessionRequest(
+        store_id=store or "",
+        scope=scopes.encode_scope(scope),
+        up_to_turn_id=up_to_turn_id,
+        session_id=session_id,
+        metadata=values.encode_metadata(metadata or {}),
+        request_id=paging.fresh(request_id),
+    )
+
+
+@sendable
 def clear_session_request(
     scope: models.Scope, *, store: str | None, request_id: str | None
 ) -> pb.ClearSessionRequest:

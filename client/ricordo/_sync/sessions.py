@@ -168,6 +168,46 @@ class Sessions:
         reply = self._connection.call(lambda stubs: stubs.sessions.DeleteSession, request, timeout)
         return decode_deleted(reply)
 
+    def fork(
+        self,
+        scope: models.Scope,
+        *,
+        up_to_turn_id: str = "",
+        session_id: str = "",
+        metadata: Mapping[str, MetadataValue] | None = None,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.Session:
+        """Copies a session into a new one of the same user and labels; the two are independent from then on.
+
+        Args:
+            scope: The session that is copied: a user or labels, and `session_id`.
+            up_to_turn_id: The last turn that is copied; "": all are.
+            session_id: The id of the copy; "": the server makes one.
+            metadata: Pairs of the copy, which takes none from the original.
+            store: The store.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+
+        Returns:
+            The copy, whose parent is the session that was copied.
+
+        Raises:
+            AlreadyExistsError: There is a session of this id.
+            NotFoundError: There is no such session, or no such turn in it.
+        """
+        request = requests.fork_session_request(
+            scope,
+            up_to_turn_id=up_to_turn_id,
+            session_id=session_id,
+            metadata=metadata,
+            store=store,
+            request_id=request_id,
+        )
+        reply = self._connection.call(lambda stubs: stubs.sessions.ForkSession, request, timeout)
+        return decode_session(reply.session)
+
     def clear(
         self,
         scope: models.Scope,

@@ -13,6 +13,7 @@ class PromotionCause(Word):
     TOPIC_SHIFT = "topic_shift"
     IDLE = "idle"
     REQUESTED = "requested"
+    FORK = "fork"
 
 
 class ExtractionState(Word):

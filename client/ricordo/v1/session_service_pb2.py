@@ -24,6 +24,7 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from ricordo.v1 import filter_pb2 as ricordo_dot_v1_dot_filter__pb2
+from ricordo.v1 import metadata_pb2 as ricordo_dot_v1_dot_metadata__pb2
 from ricordo.v1 import paging_pb2 as ricordo_dot_v1_dot_paging__pb2
 from ricordo.v1 import scope_pb2 as ricordo_dot_v1_dot_scope__pb2
 from ricordo.v1 import search_pb2 as ricordo_dot_v1_dot_search__pb2
@@ -31,7 +32,7 @@ from ricordo.v1 import session_pb2 as ricordo_dot_v1_dot_session__pb2
 from ricordo.v1 import turn_pb2 as ricordo_dot_v1_dot_turn__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n ricordo/v1/session_service.proto\x12\nricordo.v1\x1a google/protobuf/field_mask.proto\x1a\x17ricordo/v1/filter.proto\x1a\x17ricordo/v1/paging.proto\x1a\x16ricordo/v1/scope.proto\x1a\x17ricordo/v1/search.proto\x1a\x18ricordo/v1/session.proto\x1a\x15ricordo/v1/turn.proto\"b\n\x14\x43reateSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x07session\x18\x02 \x01(\x0b\x32\x13.ricordo.v1.Session\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"=\n\x15\x43reateSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"G\n\x11GetSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\":\n\x12GetSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"\xef\x01\n\x13ListSessionsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x07 \x01(\t\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x16\n\tpage_size\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x06 \x01(\tB\x0c\n\n_page_size\"V\n\x14ListSessionsResponse\x12%\n\x08sessions\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x93\x01\n\x14UpdateSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x07session\x18\x02 \x01(\x0b\x32\x13.ricordo.v1.Session\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"=\n\x15UpdateSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"o\n\x14\x44\x65leteSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x0f\n\x07\x63\x61scade\x18\x04 \x01(\x08\"\x8f\x01\n\x15\x44\x65leteSessionResponse\x12\x1a\n\x12\x64\x65leted_turn_count\x18\x01 \x01(\x03\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\x12\x1d\n\x15\x64\x65leted_session_count\x18\x04 \x01(\x03\"{\n\x11RecordTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1e\n\x04turn\x18\x03 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x12RecordTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"\x82\x01\n\x17\x42\x61tchRecordTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1f\n\x05turns\x18\x03 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x18\x42\x61tchRecordTurnsResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.ricordo.v1.RecordedTurn\"?\n\x0cRecordedTurn\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"3\n\x0eGetTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07turn_id\x18\x02 \x01(\t\"1\n\x0fGetTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\"\x8c\x02\n\x10ListTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x08 \x01(\t\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x1e\n\x04view\x18\x05 \x01(\x0e\x32\x10.ricordo.v1.View\x12\x16\n\tpage_size\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x07 \x01(\tB\x0c\n\n_page_size\"M\n\x11ListTurnsResponse\x12\x1f\n\x05turns\x18\x01 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"J\n\x11\x44\x65leteTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07turn_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"Q\n\x12\x44\x65leteTurnResponse\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x01 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x02 \x01(\x03\"X\n\x0ePopTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"n\n\x0fPopTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\"]\n\x13\x43learSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"o\n\x14\x43learSessionResponse\x12\x1a\n\x12\x64\x65leted_turn_count\x18\x01 \x01(\x03\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\"\xd4\x01\n\x12SearchTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12*\n\x07options\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.SearchOptions\x12&\n\x05scope\x18\x03 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x04 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x06 \x01(\t\x12\x19\n\x11include_embedding\x18\x05 \x01(\x08\"b\n\x13SearchTurnsResponse\x12!\n\x04hits\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.TurnHit\x12(\n\x06report\x18\x02 \x01(\x0b\x32\x18.ricordo.v1.SearchReport\"\x94\x01\n\x07TurnHit\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x15\n\x08\x64istance\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12#\n\x04legs\x18\x04 \x01(\x0b\x32\x15.ricordo.v1.LegScores\x12\x11\n\tembedding\x18\x05 \x03(\x02\x42\x0b\n\t_distance2\xa0\x08\n\x0eSessionService\x12T\n\rCreateSession\x12 .ricordo.v1.CreateSessionRequest\x1a!.ricordo.v1.CreateSessionResponse\x12K\n\nGetSession\x12\x1d.ricordo.v1.GetSessionRequest\x1a\x1e.ricordo.v1.GetSessionResponse\x12Q\n\x0cListSessions\x12\x1f.ricordo.v1.ListSessionsRequest\x1a .ricordo.v1.ListSessionsResponse\x12T\n\rUpdateSession\x12 .ricordo.v1.UpdateSessionRequest\x1a!.ricordo.v1.UpdateSessionResponse\x12T\n\rDeleteSession\x12 .ricordo.v1.DeleteSessionRequest\x1a!.ricordo.v1.DeleteSessionResponse\x12K\n\nRecordTurn\x12\x1d.ricordo.v1.RecordTurnRequest\x1a\x1e.ricordo.v1.RecordTurnResponse\x12]\n\x10\x42\x61tchRecordTurns\x12#.ricordo.v1.BatchRecordTurnsRequest\x1a$.ricordo.v1.BatchRecordTurnsResponse\x12\x42\n\x07GetTurn\x12\x1a.ricordo.v1.GetTurnRequest\x1a\x1b.ricordo.v1.GetTurnResponse\x12H\n\tListTurns\x12\x1c.ricordo.v1.ListTurnsRequest\x1a\x1d.ricordo.v1.ListTurnsResponse\x12K\n\nDeleteTurn\x12\x1d.ricordo.v1.DeleteTurnRequest\x1a\x1e.ricordo.v1.DeleteTurnResponse\x12\x42\n\x07PopTurn\x12\x1a.ricordo.v1.PopTurnRequest\x1a\x1b.ricordo.v1.PopTurnResponse\x12Q\n\x0c\x43learSession\x12\x1f.ricordo.v1.ClearSessionRequest\x1a .ricordo.v1.ClearSessionResponse\x12N\n\x0bSearchTurns\x12\x1e.ricordo.v1.SearchTurnsRequest\x1a\x1f.ricordo.v1.SearchTurnsResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n ricordo/v1/session_service.proto\x12\nricordo.v1\x1a google/protobuf/field_mask.proto\x1a\x17ricordo/v1/filter.proto\x1a\x19ricordo/v1/metadata.proto\x1a\x17ricordo/v1/paging.proto\x1a\x16ricordo/v1/scope.proto\x1a\x17ricordo/v1/search.proto\x1a\x18ricordo/v1/session.proto\x1a\x15ricordo/v1/turn.proto\"b\n\x14\x43reateSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x07session\x18\x02 \x01(\x0b\x32\x13.ricordo.v1.Session\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"=\n\x15\x43reateSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"G\n\x11GetSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\":\n\x12GetSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"\xef\x01\n\x13ListSessionsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x07 \x01(\t\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x16\n\tpage_size\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x06 \x01(\tB\x0c\n\n_page_size\"V\n\x14ListSessionsResponse\x12%\n\x08sessions\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x93\x01\n\x14UpdateSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x07session\x18\x02 \x01(\x0b\x32\x13.ricordo.v1.Session\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"=\n\x15UpdateSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"o\n\x14\x44\x65leteSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x0f\n\x07\x63\x61scade\x18\x04 \x01(\x08\"\x8f\x01\n\x15\x44\x65leteSessionResponse\x12\x1a\n\x12\x64\x65leted_turn_count\x18\x01 \x01(\x03\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\x12\x1d\n\x15\x64\x65leted_session_count\x18\x04 \x01(\x03\"\x93\x02\n\x12\x46orkSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x15\n\rup_to_turn_id\x18\x03 \x01(\t\x12\x12\n\nsession_id\x18\x04 \x01(\t\x12>\n\x08metadata\x18\x05 \x03(\x0b\x32,.ricordo.v1.ForkSessionRequest.MetadataEntry\x12\x12\n\nrequest_id\x18\x06 \x01(\t\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\"V\n\x13\x46orkSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\x12\x19\n\x11\x63opied_turn_count\x18\x02 \x01(\x03\"{\n\x11RecordTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1e\n\x04turn\x18\x03 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x12RecordTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"\x82\x01\n\x17\x42\x61tchRecordTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1f\n\x05turns\x18\x03 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x18\x42\x61tchRecordTurnsResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.ricordo.v1.RecordedTurn\"?\n\x0cRecordedTurn\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"3\n\x0eGetTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07turn_id\x18\x02 \x01(\t\"1\n\x0fGetTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\"\x8c\x02\n\x10ListTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x08 \x01(\t\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x1e\n\x04view\x18\x05 \x01(\x0e\x32\x10.ricordo.v1.View\x12\x16\n\tpage_size\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x07 \x01(\tB\x0c\n\n_page_size\"M\n\x11ListTurnsResponse\x12\x1f\n\x05turns\x18\x01 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"J\n\x11\x44\x65leteTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07turn_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"Q\n\x12\x44\x65leteTurnResponse\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x01 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x02 \x01(\x03\"X\n\x0ePopTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"n\n\x0fPopTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\"]\n\x13\x43learSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"o\n\x14\x43learSessionResponse\x12\x1a\n\x12\x64\x65leted_turn_count\x18\x01 \x01(\x03\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\"\xd4\x01\n\x12SearchTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12*\n\x07options\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.SearchOptions\x12&\n\x05scope\x18\x03 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x04 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x06 \x01(\t\x12\x19\n\x11include_embedding\x18\x05 \x01(\x08\"b\n\x13SearchTurnsResponse\x12!\n\x04hits\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.TurnHit\x12(\n\x06report\x18\x02 \x01(\x0b\x32\x18.ricordo.v1.SearchReport\"\x94\x01\n\x07TurnHit\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x15\n\x08\x64istance\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12#\n\x04legs\x18\x04 \x01(\x0b\x32\x15.ricordo.v1.LegScores\x12\x11\n\tembedding\x18\x05 \x03(\x02\x42\x0b\n\t_distance2\xf0\x08\n\x0eSessionService\x12T\n\rCreateSession\x12 .ricordo.v1.CreateSessionRequest\x1a!.ricordo.v1.CreateSessionResponse\x12K\n\nGetSession\x12\x1d.ricordo.v1.GetSessionRequest\x1a\x1e.ricordo.v1.GetSessionResponse\x12Q\n\x0cListSessions\x12\x1f.ricordo.v1.ListSessionsRequest\x1a .ricordo.v1.ListSessionsResponse\x12T\n\rUpdateSession\x12 .ricordo.v1.UpdateSessionRequest\x1a!.ricordo.v1.UpdateSessionResponse\x12T\n\rDeleteSession\x12 .ricordo.v1.DeleteSessionRequest\x1a!.ricordo.v1.DeleteSessionResponse\x12N\n\x0b\x46orkSession\x12\x1e.ricordo.v1.ForkSessionRequest\x1a\x1f.ricordo.v1.ForkSessionResponse\x12K\n\nRecordTurn\x12\x1d.ricordo.v1.RecordTurnRequest\x1a\x1e.ricordo.v1.RecordTurnResponse\x12]\n\x10\x42\x61tchRecordTurns\x12#.ricordo.v1.BatchRecordTurnsRequest\x1a$.ricordo.v1.BatchRecordTurnsResponse\x12\x42\n\x07GetTurn\x12\x1a.ricordo.v1.GetTurnRequest\x1a\x1b.ricordo.v1.GetTurnResponse\x12H\n\tListTurns\x12\x1c.ricordo.v1.ListTurnsRequest\x1a\x1d.ricordo.v1.ListTurnsResponse\x12K\n\nDeleteTurn\x12\x1d.ricordo.v1.DeleteTurnRequest\x1a\x1e.ricordo.v1.DeleteTurnResponse\x12\x42\n\x07PopTurn\x12\x1a.ricordo.v1.PopTurnRequest\x1a\x1b.ricordo.v1.PopTurnResponse\x12Q\n\x0c\x43learSession\x12\x1f.ricordo.v1.ClearSessionRequest\x1a .ricordo.v1.ClearSessionResponse\x12N\n\x0bSearchTurns\x12\x1e.ricordo.v1.SearchTurnsRequest\x1a\x1f.ricordo.v1.SearchTurnsResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,62 +40,70 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ricordo.v1.session_service_
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
-  _globals['_CREATESESSIONREQUEST']._serialized_start=230
-  _globals['_CREATESESSIONREQUEST']._serialized_end=328
-  _globals['_CREATESESSIONRESPONSE']._serialized_start=330
-  _globals['_CREATESESSIONRESPONSE']._serialized_end=391
-  _globals['_GETSESSIONREQUEST']._serialized_start=393
-  _globals['_GETSESSIONREQUEST']._serialized_end=464
-  _globals['_GETSESSIONRESPONSE']._serialized_start=466
-  _globals['_GETSESSIONRESPONSE']._serialized_end=524
-  _globals['_LISTSESSIONSREQUEST']._serialized_start=527
-  _globals['_LISTSESSIONSREQUEST']._serialized_end=766
-  _globals['_LISTSESSIONSRESPONSE']._serialized_start=768
-  _globals['_LISTSESSIONSRESPONSE']._serialized_end=854
-  _globals['_UPDATESESSIONREQUEST']._serialized_start=857
-  _globals['_UPDATESESSIONREQUEST']._serialized_end=1004
-  _globals['_UPDATESESSIONRESPONSE']._serialized_start=1006
-  _globals['_UPDATESESSIONRESPONSE']._serialized_end=1067
-  _globals['_DELETESESSIONREQUEST']._serialized_start=1069
-  _globals['_DELETESESSIONREQUEST']._serialized_end=1180
-  _globals['_DELETESESSIONRESPONSE']._serialized_start=1183
-  _globals['_DELETESESSIONRESPONSE']._serialized_end=1326
-  _globals['_RECORDTURNREQUEST']._serialized_start=1328
-  _globals['_RECORDTURNREQUEST']._serialized_end=1451
-  _globals['_RECORDTURNRESPONSE']._serialized_start=1453
-  _globals['_RECORDTURNRESPONSE']._serialized_end=1522
-  _globals['_BATCHRECORDTURNSREQUEST']._serialized_start=1525
-  _globals['_BATCHRECORDTURNSREQUEST']._serialized_end=1655
-  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_start=1657
-  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_end=1726
-  _globals['_RECORDEDTURN']._serialized_start=1728
-  _globals['_RECORDEDTURN']._serialized_end=1791
-  _globals['_GETTURNREQUEST']._serialized_start=1793
-  _globals['_GETTURNREQUEST']._serialized_end=1844
-  _globals['_GETTURNRESPONSE']._serialized_start=1846
-  _globals['_GETTURNRESPONSE']._serialized_end=1895
-  _globals['_LISTTURNSREQUEST']._serialized_start=1898
-  _globals['_LISTTURNSREQUEST']._serialized_end=2166
-  _globals['_LISTTURNSRESPONSE']._serialized_start=2168
-  _globals['_LISTTURNSRESPONSE']._serialized_end=2245
-  _globals['_DELETETURNREQUEST']._serialized_start=2247
-  _globals['_DELETETURNREQUEST']._serialized_end=2321
-  _globals['_DELETETURNRESPONSE']._serialized_start=2323
-  _globals['_DELETETURNRESPONSE']._serialized_end=2404
-  _globals['_POPTURNREQUEST']._serialized_start=2406
-  _globals['_POPTURNREQUEST']._serialized_end=2494
-  _globals['_POPTURNRESPONSE']._serialized_start=2496
-  _globals['_POPTURNRESPONSE']._serialized_end=2606
-  _globals['_CLEARSESSIONREQUEST']._serialized_start=2608
-  _globals['_CLEARSESSIONREQUEST']._serialized_end=2701
-  _globals['_CLEARSESSIONRESPONSE']._serialized_start=2703
-  _globals['_CLEARSESSIONRESPONSE']._serialized_end=2814
-  _globals['_SEARCHTURNSREQUEST']._serialized_start=2817
-  _globals['_SEARCHTURNSREQUEST']._serialized_end=3029
-  _globals['_SEARCHTURNSRESPONSE']._serialized_start=3031
-  _globals['_SEARCHTURNSRESPONSE']._serialized_end=3129
-  _globals['_TURNHIT']._serialized_start=3132
-  _globals['_TURNHIT']._serialized_end=3280
-  _globals['_SESSIONSERVICE']._serialized_start=3283
-  _globals['_SESSIONSERVICE']._serialized_end=4339
+  _globals['_FORKSESSIONREQUEST_METADATAENTRY']._loaded_options = None
+  _globals['_FORKSESSIONREQUEST_METADATAENTRY']._serialized_options = b'8\001'
+  _globals['_CREATESESSIONREQUEST']._serialized_start=257
+  _globals['_CREATESESSIONREQUEST']._serialized_end=355
+  _globals['_CREATESESSIONRESPONSE']._serialized_start=357
+  _globals['_CREATESESSIONRESPONSE']._serialized_end=418
+  _globals['_GETSESSIONREQUEST']._serialized_start=420
+  _globals['_GETSESSIONREQUEST']._serialized_end=491
+  _globals['_GETSESSIONRESPONSE']._serialized_start=493
+  _globals['_GETSESSIONRESPONSE']._serialized_end=551
+  _globals['_LISTSESSIONSREQUEST']._serialized_start=554
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=793
+  _globals['_LISTSESSIONSRESPONSE']._serialized_start=795
+  _globals['_LISTSESSIONSRESPONSE']._serialized_end=881
+  _globals['_UPDATESESSIONREQUEST']._serialized_start=884
+  _globals['_UPDATESESSIONREQUEST']._serialized_end=1031
+  _globals['_UPDATESESSIONRESPONSE']._serialized_start=1033
+  _globals['_UPDATESESSIONRESPONSE']._serialized_end=1094
+  _globals['_DELETESESSIONREQUEST']._serialized_start=1096
+  _globals['_DELETESESSIONREQUEST']._serialized_end=1207
+  _globals['_DELETESESSIONRESPONSE']._serialized_start=1210
+  _globals['_DELETESESSIONRESPONSE']._serialized_end=1353
+  _globals['_FORKSESSIONREQUEST']._serialized_start=1356
+  _globals['_FORKSESSIONREQUEST']._serialized_end=1631
+  _globals['_FORKSESSIONREQUEST_METADATAENTRY']._serialized_start=1557
+  _globals['_FORKSESSIONREQUEST_METADATAENTRY']._serialized_end=1631
+  _globals['_FORKSESSIONRESPONSE']._serialized_start=1633
+  _globals['_FORKSESSIONRESPONSE']._serialized_end=1719
+  _globals['_RECORDTURNREQUEST']._serialized_start=1721
+  _globals['_RECORDTURNREQUEST']._serialized_end=1844
+  _globals['_RECORDTURNRESPONSE']._serialized_start=1846
+  _globals['_RECORDTURNRESPONSE']._serialized_end=1915
+  _globals['_BATCHRECORDTURNSREQUEST']._serialized_start=1918
+  _globals['_BATCHRECORDTURNSREQUEST']._serialized_end=2048
+  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_start=2050
+  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_end=2119
+  _globals['_RECORDEDTURN']._serialized_start=2121
+  _globals['_RECORDEDTURN']._serialized_end=2184
+  _globals['_GETTURNREQUEST']._serialized_start=2186
+  _globals['_GETTURNREQUEST']._serialized_end=2237
+  _globals['_GETTURNRESPONSE']._serialized_start=2239
+  _globals['_GETTURNRESPONSE']._serialized_end=2288
+  _globals['_LISTTURNSREQUEST']._serialized_start=2291
+  _globals['_LISTTURNSREQUEST']._serialized_end=2559
+  _globals['_LISTTURNSRESPONSE']._serialized_start=2561
+  _globals['_LISTTURNSRESPONSE']._serialized_end=2638
+  _globals['_DELETETURNREQUEST']._serialized_start=2640
+  _globals['_DELETETURNREQUEST']._serialized_end=2714
+  _globals['_DELETETURNRESPONSE']._serialized_start=2716
+  _globals['_DELETETURNRESPONSE']._serialized_end=2797
+  _globals['_POPTURNREQUEST']._serialized_start=2799
+  _globals['_POPTURNREQUEST']._serialized_end=2887
+  _globals['_POPTURNRESPONSE']._serialized_start=2889
+  _globals['_POPTURNRESPONSE']._serialized_end=2999
+  _globals['_CLEARSESSIONREQUEST']._serialized_start=3001
+  _globals['_CLEARSESSIONREQUEST']._serialized_end=3094
+  _globals['_CLEARSESSIONRESPONSE']._serialized_start=3096
+  _globals['_CLEARSESSIONRESPONSE']._serialized_end=3207
+  _globals['_SEARCHTURNSREQUEST']._serialized_start=3210
+  _globals['_SEARCHTURNSREQUEST']._serialized_end=3422
+  _globals['_SEARCHTURNSRESPONSE']._serialized_start=3424
+  _globals['_SEARCHTURNSRESPONSE']._serialized_end=3522
+  _globals['_TURNHIT']._serialized_start=3525
+  _globals['_TURNHIT']._serialized_end=3673
+  _globals['_SESSIONSERVICE']._serialized_start=3676
+  _globals['_SESSIONSERVICE']._serialized_end=4812
 # @@protoc_insertion_point(module_scope)

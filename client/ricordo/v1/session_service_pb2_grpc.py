@@ -60,6 +60,11 @@ class SessionServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_session__service__pb2.DeleteSessionRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_session__service__pb2.DeleteSessionResponse.FromString,
                 _registered_method=True)
+        self.ForkSession = channel.unary_unary(
+                '/ricordo.v1.SessionService/ForkSession',
+                request_serializer=ricordo_dot_v1_dot_session__service__pb2.ForkSessionRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_session__service__pb2.ForkSessionResponse.FromString,
+                _registered_method=True)
         self.RecordTurn = channel.unary_unary(
                 '/ricordo.v1.SessionService/RecordTurn',
                 request_serializer=ricordo_dot_v1_dot_session__service__pb2.RecordTurnRequest.SerializeToString,
@@ -136,6 +141,17 @@ class SessionServiceServicer(object):
 
     def DeleteSession(self, request, context):
         """Deletes a session, its turns, and every memory and revision that was learned from these alone.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ForkSession(self, request, context):
+        """Copies a session, up to one of its turns, into a new one of the same user and labels, all or nothing. The two are
+        independent; parent_session_id and root_session_id say where the copy is from. What is in a snapshot of the
+        original is not extracted again: what was learned from it by now rests on the copies too, and stays as long as
+        either does.
+        ALREADY_EXISTS / ID_TAKEN; NOT_FOUND / TURN_NOT_FOUND for a turn of another session.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -226,6 +242,11 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.DeleteSession,
                     request_deserializer=ricordo_dot_v1_dot_session__service__pb2.DeleteSessionRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_session__service__pb2.DeleteSessionResponse.SerializeToString,
+            ),
+            'ForkSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForkSession,
+                    request_deserializer=ricordo_dot_v1_dot_session__service__pb2.ForkSessionRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_session__service__pb2.ForkSessionResponse.SerializeToString,
             ),
             'RecordTurn': grpc.unary_unary_rpc_method_handler(
                     servicer.RecordTurn,
@@ -404,6 +425,33 @@ class SessionService(object):
             '/ricordo.v1.SessionService/DeleteSession',
             ricordo_dot_v1_dot_session__service__pb2.DeleteSessionRequest.SerializeToString,
             ricordo_dot_v1_dot_session__service__pb2.DeleteSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForkSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.SessionService/ForkSession',
+            ricordo_dot_v1_dot_session__service__pb2.ForkSessionRequest.SerializeToString,
+            ricordo_dot_v1_dot_session__service__pb2.ForkSessionResponse.FromString,
             options,
             channel_credentials,
             insecure,

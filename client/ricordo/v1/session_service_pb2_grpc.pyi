@@ -43,6 +43,13 @@ class SessionServiceStub:
     """Changes a session's metadata. NOT_FOUND / SESSION_NOT_FOUND."""
     DeleteSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.DeleteSessionRequest, _session_service_pb2.DeleteSessionResponse]
     """Deletes a session, its turns, and every memory and revision that was learned from these alone."""
+    ForkSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ForkSessionRequest, _session_service_pb2.ForkSessionResponse]
+    """Copies a session, up to one of its turns, into a new one of the same user and labels, all or nothing. The two are
+    independent; parent_session_id and root_session_id say where the copy is from. What is in a snapshot of the
+    original is not extracted again: what was learned from it by now rests on the copies too, and stays as long as
+    either does.
+    ALREADY_EXISTS / ID_TAKEN; NOT_FOUND / TURN_NOT_FOUND for a turn of another session.
+    """
     RecordTurn: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.RecordTurnRequest, _session_service_pb2.RecordTurnResponse]
     """Records a turn, in a session made on the way when it is new."""
     BatchRecordTurns: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.BatchRecordTurnsRequest, _session_service_pb2.BatchRecordTurnsResponse]
@@ -79,6 +86,13 @@ class SessionServiceAsyncStub(SessionServiceStub):
     """Changes a session's metadata. NOT_FOUND / SESSION_NOT_FOUND."""
     DeleteSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.DeleteSessionRequest, _session_service_pb2.DeleteSessionResponse]  # type: ignore[assignment]
     """Deletes a session, its turns, and every memory and revision that was learned from these alone."""
+    ForkSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ForkSessionRequest, _session_service_pb2.ForkSessionResponse]  # type: ignore[assignment]
+    """Copies a session, up to one of its turns, into a new one of the same user and labels, all or nothing. The two are
+    independent; parent_session_id and root_session_id say where the copy is from. What is in a snapshot of the
+    original is not extracted again: what was learned from it by now rests on the copies too, and stays as long as
+    either does.
+    ALREADY_EXISTS / ID_TAKEN; NOT_FOUND / TURN_NOT_FOUND for a turn of another session.
+    """
     RecordTurn: _aio.UnaryUnaryMultiCallable[_session_service_pb2.RecordTurnRequest, _session_service_pb2.RecordTurnResponse]  # type: ignore[assignment]
     """Records a turn, in a session made on the way when it is new."""
     BatchRecordTurns: _aio.UnaryUnaryMultiCallable[_session_service_pb2.BatchRecordTurnsRequest, _session_service_pb2.BatchRecordTurnsResponse]  # type: ignore[assignment]
@@ -142,6 +156,19 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_session_service_pb2.DeleteSessionResponse, _abc.Awaitable[_session_service_pb2.DeleteSessionResponse]]:
         """Deletes a session, its turns, and every memory and revision that was learned from these alone."""
+
+    @_abc_1.abstractmethod
+    def ForkSession(
+        self,
+        request: _session_service_pb2.ForkSessionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.ForkSessionResponse, _abc.Awaitable[_session_service_pb2.ForkSessionResponse]]:
+        """Copies a session, up to one of its turns, into a new one of the same user and labels, all or nothing. The two are
+        independent; parent_session_id and root_session_id say where the copy is from. What is in a snapshot of the
+        original is not extracted again: what was learned from it by now rests on the copies too, and stays as long as
+        either does.
+        ALREADY_EXISTS / ID_TAKEN; NOT_FOUND / TURN_NOT_FOUND for a turn of another session.
+        """
 
     @_abc_1.abstractmethod
     def RecordTurn(

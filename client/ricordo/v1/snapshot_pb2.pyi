@@ -39,6 +39,8 @@ class _PromotionCauseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Promot
     """Nothing came for a while."""
     PROMOTION_CAUSE_REQUESTED: _PromotionCause.ValueType  # 4
     """PromoteSession."""
+    PROMOTION_CAUSE_FORK: _PromotionCause.ValueType  # 5
+    """ForkSession: copies of turns that are in snapshots of the original, and count as extracted."""
 
 class PromotionCause(_PromotionCause, metaclass=_PromotionCauseEnumTypeWrapper):
     """Why turns became a snapshot."""
@@ -53,6 +55,8 @@ PROMOTION_CAUSE_IDLE: PromotionCause.ValueType  # 3
 """Nothing came for a while."""
 PROMOTION_CAUSE_REQUESTED: PromotionCause.ValueType  # 4
 """PromoteSession."""
+PROMOTION_CAUSE_FORK: PromotionCause.ValueType  # 5
+"""ForkSession: copies of turns that are in snapshots of the original, and count as extracted."""
 Global___PromotionCause: _TypeAlias = PromotionCause  # noqa: Y015
 
 class _ExtractionState:

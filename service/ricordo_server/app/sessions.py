@@ -31,11 +31,15 @@ async def create_session(services: Services, call: Call, store_id: str, draft: S
         await check_written(connection, {"session.metadata": draft.metadata})
         created = await sessions_db.create_session(connection, draft)
         if created is None:
-            message = "this user and these labels have a session of this id: choose another, or none"
-            raise DomainError(Reason.ID_TAKEN, message, "session.scope.session_id")
+            raise id_taken("session.scope.session_id")
         return created
 
     return await write_store(services.database, call, store_id, work)
+
+
+def id_taken(field: str) -> DomainError:
+    message = "this user and these labels have a session of this id: choose another, or none"
+    return DomainError(Reason.ID_TAKEN, message, field)
 
 
 async def get_session(services: Services, call: Call, store_id: str, scope: Scope) -> Session:

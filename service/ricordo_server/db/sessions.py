@@ -120,6 +120,14 @@ async def update_metadata(connection: TenantConnection, scope: Scope, metadata: 
     return session_from(row, connection) if row else None
 
 
+async def move_behind(connection: TenantConnection, scope: Scope, last_seq: int) -> Session:
+    """The next turn of a new session gets the number after this one."""
+    statement = update(session).where(_is(connection, scope)).values(next_seq=last_seq + 1)
+    row = await connection.fetch_one(statement.returning(*session.c))
+    assert row is not None  # noqa: S101 - this transaction made it
+    return session_from(row, connection)
+
+
 async def lock_children(connection: TenantConnection, scopes: Sequence[Scope]) -> list[Scope]:
     """Holds the sessions whose parent is one of these, which are all of one user and labels."""
     of = scopes[0]

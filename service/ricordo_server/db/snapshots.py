@@ -56,7 +56,7 @@ INSERT_SNAPSHOT = _insert(
     ["project_id", "store_id", "snapshot_id", "scope_key", "user_id", "session_id", "labels",
      "from_seq", "to_seq", "context_from_seq", "cause"],
 )  # fmt: skip
-INSERT_EXTRACTION = _insert(extraction, ["project_id", "store_id", "snapshot_id", "kind", "user_id"])
+INSERT_EXTRACTION = _insert(extraction, ["project_id", "store_id", "snapshot_id", "kind", "user_id", "state"])
 
 
 async def lock_backlog(connection: TenantConnection, scope_key: str) -> tuple[Scope, Backlog] | None:
@@ -79,8 +79,9 @@ async def insert_snapshots(
     overlap: int,
     cause: PromotionCause,
     kinds: Sequence[MemoryKind],
+    state: ExtractionState = ExtractionState.PENDING,
 ) -> None:
-    """One snapshot for each (id, first, last), every kind still to be extracted; the session moves behind them."""
+    """One snapshot for each (id, first, last), every kind in this state; the session moves behind them."""
     shared = {**connection.key, **scope_columns(scope), "labels": Jsonb(dict(scope.labels)), "cause": cause}
     snapshots = [
         {
@@ -93,7 +94,7 @@ async def insert_snapshots(
         for name, first, last in runs
     ]
     extractions = [
-        {**connection.key, "snapshot_id": name, "kind": kind, "user_id": scope.user_id}
+        {**connection.key, "snapshot_id": name, "kind": kind, "user_id": scope.user_id, "state": state}
         for name, _, _ in runs
         for kind in kinds
     ]

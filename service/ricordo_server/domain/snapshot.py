@@ -15,6 +15,7 @@ class PromotionCause(StrEnum):
     TOPIC_SHIFT = "TOPIC_SHIFT"
     IDLE = "IDLE"
     REQUESTED = "REQUESTED"
+    FORK = "FORK"
 
 
 class ExtractionState(StrEnum):

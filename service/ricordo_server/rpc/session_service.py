@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from ricordo.v1 import paging_pb2, session_service_pb2, session_service_pb2_grpc
-from ricordo_server.app import search, sessions, turns
+from ricordo_server.app import forks, search, sessions, turns
 from ricordo_server.app.services import Services
 from ricordo_server.domain.filter_fields import SESSION_FIELDS, TURN_FIELDS
 from ricordo_server.domain.session import RecordedTurn, SessionQuery, TurnQuery
@@ -16,6 +16,7 @@ from ricordo_server.rpc.convert.scope import decode_scope_filter
 from ricordo_server.rpc.convert.search import decode_options, encode_hit, encode_report
 from ricordo_server.rpc.convert.sessions import (
     check_session_mask,
+    decode_copy,
     decode_named_session,
     decode_session,
     decode_session_scope,
@@ -106,6 +107,18 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
                 deleted_turn_count=removed.count, **encode_forgotten(removed.forgotten)
             ),
             lambda call: sessions.clear_session(self._services, call, request.store_id, scope),
+        )
+
+    async def ForkSession(self, request: pb.ForkSessionRequest, context: Any) -> pb.ForkSessionResponse:
+        scope, copy = decode_session_scope(request.scope), decode_copy(request)
+        turn_id = request.up_to_turn_id and check_pattern("up_to_turn_id", request.up_to_turn_id, TURN_ID)
+        return await answer_once(
+            request,
+            pb.ForkSessionResponse,
+            lambda forked: pb.ForkSessionResponse(
+                session=encode_session(forked.session), copied_turn_count=forked.turn_count
+            ),
+            lambda call: forks.fork_session(self._services, call, request.store_id, scope, turn_id, copy),
         )
 
     async def RecordTurn(self, request: pb.RecordTurnRequest, context: Any) -> pb.RecordTurnResponse:

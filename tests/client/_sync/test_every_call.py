@@ -239,6 +239,12 @@ CASES = {
         lambda deleted: (deleted.turns, deleted.memories, deleted.sessions) == (2, 1, 3),
         {"scope.session_id": "s1", "cascade": True},
     ),
+    "ForkSession": Case(
+        lambda client: client.sessions.fork(SESSION, up_to_turn_id="t1", session_id="s2", metadata={"n": 1}),
+        sessions.ForkSessionResponse(session=wire_session()),
+        lambda session: session.scope == SESSION,
+        {"scope.session_id": "s1", "up_to_turn_id": "t1", "session_id": "s2"},
+    ),
     "ClearSession": Case(
         lambda client: client.sessions.clear(SESSION),
         sessions.ClearSessionResponse(deleted_turn_count=2, restored_memory_count=1),

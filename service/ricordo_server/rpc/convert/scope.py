@@ -19,8 +19,8 @@ from ricordo_server.rpc.convert.enums import decode_enum
 def decode_scope(message: scope_pb2.Scope, field: str = "scope") -> Scope:
     """A `user_id` or `session_id` that is the empty string is "not given"."""
     scope = Scope(
-        user_id=_name(message.user_id, f"{field}.user_id"),
-        session_id=_name(message.session_id, f"{field}.session_id"),
+        user_id=decode_name(message.user_id, f"{field}.user_id"),
+        session_id=decode_name(message.session_id, f"{field}.session_id"),
         labels={
             check_text(f"{field}.labels", key, required=True): _value(value, f"{field}.labels[{key!r}]")
             for key, value in message.labels.items()
@@ -31,7 +31,8 @@ def decode_scope(message: scope_pb2.Scope, field: str = "scope") -> Scope:
     return scope
 
 
-def _name(value: str, field: str) -> str | None:
+def decode_name(value: str, field: str) -> str | None:
+    """One value of a scope; the empty string is "not given"."""
     return _value(value, field) if value else None
 
 
@@ -59,11 +60,11 @@ def decode_scope_filter(message: scope_pb2.ScopeFilter, field: str = "scope") ->
                 required_scope(decode_scope(message.exactly, f"{field}.exactly"), f"{field}.exactly")
             )
         case "readable_by":
-            user_id = _name(message.readable_by.user_id, f"{field}.readable_by.user_id")
+            user_id = decode_name(message.readable_by.user_id, f"{field}.readable_by.user_id")
             if user_id is None:
                 message_text = "readable_by needs a user_id: give one, or another rule"
                 raise DomainError(Reason.SCOPE_REQUIRED, message_text, f"{field}.readable_by.user_id")
-            session_id = _name(message.readable_by.session_id, f"{field}.readable_by.session_id")
+            session_id = decode_name(message.readable_by.session_id, f"{field}.readable_by.session_id")
             return ReadableBy(user_id, session_id)
         case _:
             return EVERY_SCOPE

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from uuid_utils.compat import uuid7
 
-from ricordo.v1 import scope_pb2, session_pb2
+from ricordo.v1 import scope_pb2, session_pb2, session_service_pb2
 from ricordo_server.app.forgetting import Forgotten
 from ricordo_server.domain.errors import DomainError, Reason, invalid_field
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import Session, SessionDraft
 from ricordo_server.rpc.checks import check_text
 from ricordo_server.rpc.convert.metadata import decode_metadata_map, encode_metadata_map
-from ricordo_server.rpc.convert.scope import decode_scope, encode_scope
+from ricordo_server.rpc.convert.scope import decode_name, decode_scope, encode_scope
 from ricordo_server.rpc.convert.times import encode_time
 
 
@@ -50,6 +50,13 @@ def decode_named_session(message: session_pb2.Session, field: str = "session") -
         scope=decode_session_scope(message.scope, f"{field}.scope"),
         metadata=decode_metadata_map(message.metadata, f"{field}.metadata"),
     )
+
+
+def decode_copy(request: session_service_pb2.ForkSessionRequest) -> SessionDraft:
+    """What a fork is called, beside the session that it copies."""
+    session_id = decode_name(request.session_id, "session_id") or str(uuid7())
+    scope = replace(decode_session_scope(request.scope), session_id=session_id)
+    return SessionDraft(scope=scope, metadata=decode_metadata_map(request.metadata, "metadata"))
 
 
 def check_session_mask(paths: Sequence[str]) -> None:
