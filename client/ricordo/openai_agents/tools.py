@@ -1,11 +1,4 @@
-"""For the OpenAI Agents SDK: memory as function tools. `pip install 'ricordo[openai-agents]'`.
-
-from agents import Agent
-from ricordo.openai_agents import as_tools
-from ricordo.tools import async_memory_tools
-
-agent = Agent(name="assistant", tools=as_tools(async_memory_tools(store, actor_id=user.id)))
-"""
+"""Memory as function tools."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,8 +6,6 @@ from typing import Any
 from agents import FunctionTool, RunContextWrapper, default_tool_error_function, function_tool
 
 from ricordo.errors import RicordoError
-
-__all__ = ["as_tools"]
 
 
 def as_tools(functions: Iterable[Callable[..., Any]]) -> list[FunctionTool]:
