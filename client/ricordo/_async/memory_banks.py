@@ -14,6 +14,7 @@ from ricordo._async.pager import AsyncPager
 from ricordo._async.sessions import AsyncSessions
 from ricordo._async.stores import AsyncStores
 from ricordo._convert.bank_names import bank_name
+from ricordo._convert.bank_settings import encode_settings
 from ricordo._convert.banks import decode_bank, new_bank_id
 
 
@@ -44,12 +45,14 @@ class AsyncMemoryBanks:
     async def create(
         self,
         *,
+        managed_semantic_memory_config: types.ManagedSemanticMemoryConfig | Mapping[str, Any] | None = None,
         config: types.CreateMemoryBankConfig | Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> types.MemoryBank:
         """Creates a bank, open to the project.
 
         Args:
+            managed_semantic_memory_config: How it works, where not as the project says.
             config: Its id and description.
             timeout: Seconds.
 
@@ -58,7 +61,12 @@ class AsyncMemoryBanks:
         """
         given = types.CreateMemoryBankConfig.read(config)
         name = bank_name(given.memory_bank_id or new_bank_id())
-        store = await self._stores.create(name.store_id, description=given.description or "", timeout=timeout)
+        store = await self._stores.create(
+            name.store_id,
+            description=given.description or "",
+            settings=_settings(managed_semantic_memory_config),
+            timeout=timeout,
+        )
         return decode_bank(store, name)
 
     async def get(self, *, name: str, timeout: float | None = None) -> types.MemoryBank:
@@ -90,10 +98,17 @@ class AsyncMemoryBanks:
         self,
         *,
         name: str,
+        managed_semantic_memory_config: types.ManagedSemanticMemoryConfig | Mapping[str, Any] | None = None,
         config: types.UpdateMemoryBankConfig | Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> types.MemoryBank:
         """Changes what is given.
+
+        Args:
+            name: The bank.
+            managed_semantic_memory_config: How it works from now on; takes the place of all that it had of its own.
+            config: Its description.
+            timeout: Seconds.
 
         Raises:
             MemoryClientError: Nothing is given.
@@ -101,7 +116,12 @@ class AsyncMemoryBanks:
         """
         asked = await self._names.bank(name)
         given = types.UpdateMemoryBankConfig.read(config)
-        store = await self._stores.update(asked.store_id, description=given.description, timeout=timeout)
+        store = await self._stores.update(
+            asked.store_id,
+            description=given.description,
+            settings=_settings(managed_semantic_memory_config),
+            timeout=timeout,
+        )
         return decode_bank(store, asked)
 
     async def delete(
@@ -125,3 +145,11 @@ class AsyncMemoryBanks:
     @staticmethod
     def _listed(store: models.Store) -> types.MemoryBank:
         return decode_bank(store, bank_name(store.store_id))
+
+
+def _settings(
+    config: types.ManagedSemanticMemoryConfig | Mapping[str, Any] | None,
+) -> models.StoreSettings | None:
+    if config is None:
+        return None
+    return encode_settings(types.ManagedSemanticMemoryConfig.read(config))

@@ -16,8 +16,8 @@ from ricordo.memory_bank import (
     GenerateMemoriesResponseGeneratedMemoryAction,
 )
 
-ROLES = {"model": "assistant", "function": "tool"}
-"""Roles that have another name here."""
+OUR_ROLES = {"model": "assistant", "function": "tool"}
+THEIR_ROLES = {ours: theirs for theirs, ours in OUR_ROLES.items()}
 
 
 class Source(TypedDict, total=False):
@@ -52,13 +52,18 @@ def direct_source(contents: Any, memories: Any) -> Source:
     }
 
 
-def role_of(content: Content) -> str:
+def our_role(role: str) -> str:
     """Who speaks, in our words."""
-    return ROLES.get(content.role, content.role)
+    return OUR_ROLES.get(role, role)
+
+
+def their_role(role: str) -> str:
+    """Who speaks, in the words of memory banks."""
+    return THEIR_ROLES.get(role, role)
 
 
 def _turn(content: Content) -> models.SpokenTurn:
-    return models.SpokenTurn(role=role_of(content), content=content.text)
+    return models.SpokenTurn(role=our_role(content.role), content=content.text)
 
 
 def decode_response(generation: models.Generation, bank: Name) -> GenerateMemoriesResponse:

@@ -22,10 +22,11 @@ def typed_metadata(metadata: Metadata) -> dict[str, MemoryMetadataValue]:
 
 def our_topics(topics: Iterable[MemoryTopicId]) -> tuple[models.Topic, ...]:
     """Topics, in our words."""
-    return tuple(map(_our_topic, topics))
+    return tuple(map(our_topic, topics))
 
 
-def _our_topic(topic: MemoryTopicId) -> models.Topic:
+def our_topic(topic: MemoryTopicId) -> models.Topic:
+    """A topic, in our words."""
     if topic.managed_memory_topic is not None:
         return ManagedTopic(topic.managed_memory_topic)
     return topic.custom_memory_topic_label or ""
@@ -33,10 +34,11 @@ def _our_topic(topic: MemoryTopicId) -> models.Topic:
 
 def their_topics(topics: Iterable[models.Topic]) -> list[MemoryTopicId]:
     """Topics, in the words of memory banks."""
-    return list(map(_their_topic, topics))
+    return list(map(their_topic, topics))
 
 
-def _their_topic(topic: models.Topic) -> MemoryTopicId:
+def their_topic(topic: models.Topic) -> MemoryTopicId:
+    """A topic, in the words of memory banks."""
     if isinstance(topic, ManagedTopic):
         return MemoryTopicId(managed_memory_topic=ManagedTopicEnum(topic))
     return MemoryTopicId(custom_memory_topic_label=topic)

@@ -4,6 +4,7 @@ from uuid import uuid4
 
 from ricordo import models
 from ricordo._convert.bank_names import Name
+from ricordo._convert.bank_settings import decode_settings
 from ricordo.memory_bank import MemoryBank
 
 
@@ -18,6 +19,7 @@ def decode_bank(store: models.Store, name: Name) -> MemoryBank:
         name=name.bank,
         store_id=store.store_id,
         description=store.description or None,
+        managed_semantic_memory_config=decode_settings(store.settings),
         create_time=store.create_time,
         update_time=store.update_time,
     )

@@ -7,6 +7,7 @@ from typing import Any
 from ricordo import memory_bank as types
 from ricordo import models
 from ricordo._convert.bank_names import bank_name
+from ricordo._convert.bank_settings import encode_settings
 from ricordo._convert.banks import decode_bank, new_bank_id
 from ricordo._sync.bank_memories import BankMemories
 from ricordo._sync.bank_names import BankNames
@@ -45,12 +46,14 @@ class MemoryBanks:
     def create(
         self,
         *,
+        managed_semantic_memory_config: types.ManagedSemanticMemoryConfig | Mapping[str, Any] | None = None,
         config: types.CreateMemoryBankConfig | Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> types.MemoryBank:
         """Creates a bank, open to the project.
 
         Args:
+            managed_semantic_memory_config: How it works, where not as the project says.
             config: Its id and description.
             timeout: Seconds.
 
@@ -59,7 +62,12 @@ class MemoryBanks:
         """
         given = types.CreateMemoryBankConfig.read(config)
         name = bank_name(given.memory_bank_id or new_bank_id())
-        store = self._stores.create(name.store_id, description=given.description or "", timeout=timeout)
+        store = self._stores.create(
+            name.store_id,
+            description=given.description or "",
+            settings=_settings(managed_semantic_memory_config),
+            timeout=timeout,
+        )
         return decode_bank(store, name)
 
     def get(self, *, name: str, timeout: float | None = None) -> types.MemoryBank:
@@ -91,10 +99,17 @@ class MemoryBanks:
         self,
         *,
         name: str,
+        managed_semantic_memory_config: types.ManagedSemanticMemoryConfig | Mapping[str, Any] | None = None,
         config: types.UpdateMemoryBankConfig | Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> types.MemoryBank:
         """Changes what is given.
+
+        Args:
+            name: The bank.
+            managed_semantic_memory_config: How it works from now on; takes the place of all that it had of its own.
+            config: Its description.
+            timeout: Seconds.
 
         Raises:
             MemoryClientError: Nothing is given.
@@ -102,7 +117,12 @@ class MemoryBanks:
         """
         asked = self._names.bank(name)
         given = types.UpdateMemoryBankConfig.read(config)
-        store = self._stores.update(asked.store_id, description=given.description, timeout=timeout)
+        store = self._stores.update(
+            asked.store_id,
+            description=given.description,
+            settings=_settings(managed_semantic_memory_config),
+            timeout=timeout,
+        )
         return decode_bank(store, asked)
 
     def delete(
@@ -126,3 +146,11 @@ class MemoryBanks:
     @staticmethod
     def _listed(store: models.Store) -> types.MemoryBank:
         return decode_bank(store, bank_name(store.store_id))
+
+
+def _settings(
+    config: types.ManagedSemanticMemoryConfig | Mapping[str, Any] | None,
+) -> models.StoreSettings | None:
+    if config is None:
+        return None
+    return encode_settings(types.ManagedSemanticMemoryConfig.read(config))

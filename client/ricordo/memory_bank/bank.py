@@ -3,14 +3,19 @@
 from datetime import datetime
 
 from ricordo.memory_bank.base import BankModel
+from ricordo.memory_bank.configuration import ManagedSemanticMemoryConfig
 
 
 class MemoryBank(BankModel):
-    """A bank. `name` is "memoryBanks/<store_id>", or in the form that it was asked by; times are UTC."""
+    """A bank. `name` is "memoryBanks/<store_id>", or in the form that it was asked by; times are UTC.
+
+    `managed_semantic_memory_config` is what it has of its own.
+    """
 
     name: str
     store_id: str
     description: str | None = None
+    managed_semantic_memory_config: ManagedSemanticMemoryConfig
     create_time: datetime
     update_time: datetime
 

@@ -50,6 +50,63 @@ def test_a_bank_without_an_id_is_given_one(banks: MemoryBanks) -> None:
     assert (banks.get(name=made.store_id)).name == made.name
 
 
+CONFIG: dict[str, Any] = {
+    "generation_config": {
+        "model": "a-model",
+        "generation_trigger_config": {"generation_rule": {"event_count": 5, "idle_duration": "60s"}},
+    },
+    "ttl_config": {
+        "granular_ttl_config": {"create_ttl": "3600s"},
+        "memory_revision_default_ttl": "86400s",
+    },
+    "unstructured_memory_configs": [
+        {
+            "memory_topics": [
+                {"managed_memory_topic": {"managed_topic_enum": "USER_PREFERENCES"}},
+                {"custom_memory_topic": {"label": "tea", "description": "What is drunk"}},
+            ],
+            "generate_memories_examples": [
+                {
+                    "conversation_source": {
+                        "events": [
+                            {"content": {"role": "user", "parts": [{"text": "Oolong,\nplease."}]}},
+                            {"content": {"role": "model", "parts": [{"text": "Here it is."}]}},
+                        ]
+                    },
+                    "generated_memories": [{"fact": "I drink oolong."}],
+                }
+            ],
+        },
+        {"scope_keys": ["user_id", "app_name"], "enable_third_person_memories": True},
+    ],
+}
+
+
+def test_how_a_bank_works_is_said_when_it_is_created(banks: MemoryBanks) -> None:
+    config = types.ManagedSemanticMemoryConfig(**CONFIG)
+    made = banks.create(managed_semantic_memory_config=CONFIG)
+    assert (banks.get(name=made.name)).managed_semantic_memory_config == config
+
+
+def test_how_a_bank_works_is_changed_whole(banks: MemoryBanks) -> None:
+    made = banks.create(managed_semantic_memory_config=CONFIG, config={"description": "Of tea"})
+    config = types.ManagedSemanticMemoryConfig(disable_memory_revisions=True)
+    changed = banks.update(name=made.name, managed_semantic_memory_config=config)
+    assert (changed.managed_semantic_memory_config, changed.description) == (config, "Of tea")
+
+
+def test_a_bank_says_how_long_memories_are_kept(banks: MemoryBanks) -> None:
+    bank = (banks.create(managed_semantic_memory_config=CONFIG)).name
+    kept = remember(banks, bank, "Likes oolong.")
+    assert kept.expire_time is not None
+    assert timedelta(minutes=59) < kept.expire_time - kept.create_time < timedelta(minutes=61)
+
+
+def test_one_customization_may_be_for_every_scope(banks: MemoryBanks) -> None:
+    with pytest.raises(ValueError, match="without scope_keys"):
+        banks.create(managed_semantic_memory_config={"unstructured_memory_configs": [{}, {}]})
+
+
 def test_a_bank_with_memories_goes_by_force_only(banks: MemoryBanks, bank: str) -> None:
     remember(banks, bank, "Likes oolong.")
     with pytest.raises(errors.StoreNotEmptyError) as caught:

@@ -1,0 +1,56 @@
+"""How a bank works: when memories are made, of what, and how long they are kept."""
+
+from pydantic import Field
+
+from ricordo.memory_bank.base import BankModel
+from ricordo.memory_bank.customization import MemoryBankCustomizationConfig
+from ricordo.memory_bank.value import BankDuration
+
+
+class MemoryGenerationTriggerConfigGenerationTriggerRule(BankModel):
+    """When memories are made of what was ingested: after so many events, or a pause; whichever comes first.
+
+    `overlap_event_count` earlier events are given along to be understood.
+    """
+
+    event_count: int | None = None
+    idle_duration: BankDuration | None = None
+    overlap_event_count: int = 0
+
+
+class MemoryGenerationTriggerConfig(BankModel):
+    """When memories are made."""
+
+    generation_rule: MemoryGenerationTriggerConfigGenerationTriggerRule
+
+
+class ManagedSemanticMemoryConfigGenerationConfig(BankModel):
+    """By which model memories are made, and when."""
+
+    model: str | None = None
+    generation_trigger_config: MemoryGenerationTriggerConfig | None = None
+
+
+class ManagedSemanticMemoryConfigTtlConfigGranularTtlConfig(BankModel):
+    """How long memories are kept, by what made them; `generate_updated_ttl` counts anew with each change."""
+
+    create_ttl: BankDuration | None = None
+    generate_created_ttl: BankDuration | None = None
+    generate_updated_ttl: BankDuration | None = None
+
+
+class ManagedSemanticMemoryConfigTtlConfig(BankModel):
+    """How long memories and their revisions are kept, where a call does not say. Revisions: 365 days by default."""
+
+    default_ttl: BankDuration | None = None
+    granular_ttl_config: ManagedSemanticMemoryConfigTtlConfigGranularTtlConfig | None = None
+    memory_revision_default_ttl: BankDuration | None = None
+
+
+class ManagedSemanticMemoryConfig(BankModel):
+    """How a bank works; what is not given is the project's."""
+
+    generation_config: ManagedSemanticMemoryConfigGenerationConfig | None = None
+    ttl_config: ManagedSemanticMemoryConfigTtlConfig | None = None
+    disable_memory_revisions: bool | None = None
+    unstructured_memory_configs: list[MemoryBankCustomizationConfig] = Field(default_factory=list)
