@@ -64,6 +64,11 @@ class Settings(BaseSettings):
     """`iss` of the tokens that this installation issues."""
     token_audience: str = Field("ricordo", min_length=1)
     """`aud` of these tokens."""
+    token_requests_per_account: float = Field(5.0, gt=0)
+    """Tokens a second that one account may ask each process for with its secret; after a quiet while, ten times that
+    at once. Each costs 30 ms of CPU."""
+    token_requests_per_address: float = Field(10.0, gt=0)
+    """The same of one address. Behind a proxy all callers have the proxy's: raise it there."""
     oidc: dict[str, OidcSettings] = Field(default_factory=dict)
     """Other issuers whose tokens are taken, each under a name: `RICORDO_OIDC__<NAME>__ISSUER` and so on."""
     development_project: UUID | None = None

@@ -36,6 +36,7 @@ from ricordo_server.app.key_ring import KeyRing
 from ricordo_server.app.limiter import Limiter
 from ricordo_server.app.services import Services
 from ricordo_server.app.standing import Standing
+from ricordo_server.app.token_pace import TokenPace
 from ricordo_server.config import Settings
 from ricordo_server.credentials.key_sealing import KeySealing
 from ricordo_server.credentials.oidc import Issuer, make_issuer
@@ -141,6 +142,7 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
             extractors.choose,
             limiter,
             access_tokens,
+            TokenPace(settings.token_requests_per_account, settings.token_requests_per_address),
             hashing,
             reranker,
         )

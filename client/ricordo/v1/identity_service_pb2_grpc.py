@@ -103,7 +103,8 @@ class IdentityServiceServicer(object):
     def IssueToken(self, request, context):
         """Answers a token for later calls: to a service account for its client id and secret (this needs no credential), or
         to a service that may write, for an end user. UNAUTHENTICATED for an unknown client, a wrong secret and a disabled
-        account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED / TOO_MANY_REQUESTS.
+        account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED /
+        TOO_MANY_REQUESTS; RATE_LIMIT_EXCEEDED for an account or an address that asks too often with a secret.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

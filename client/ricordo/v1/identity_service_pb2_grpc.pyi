@@ -40,7 +40,8 @@ class IdentityServiceStub:
     IssueToken: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.IssueTokenRequest, _identity_service_pb2.IssueTokenResponse]
     """Answers a token for later calls: to a service account for its client id and secret (this needs no credential), or
     to a service that may write, for an end user. UNAUTHENTICATED for an unknown client, a wrong secret and a disabled
-    account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED / TOO_MANY_REQUESTS.
+    account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED /
+    TOO_MANY_REQUESTS; RATE_LIMIT_EXCEEDED for an account or an address that asks too often with a secret.
     """
     GetSigningKeys: _grpc.UnaryUnaryMultiCallable[_identity_service_pb2.GetSigningKeysRequest, _identity_service_pb2.GetSigningKeysResponse]
     """The public keys by which others verify this server's tokens."""
@@ -75,7 +76,8 @@ class IdentityServiceAsyncStub(IdentityServiceStub):
     IssueToken: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.IssueTokenRequest, _identity_service_pb2.IssueTokenResponse]  # type: ignore[assignment]
     """Answers a token for later calls: to a service account for its client id and secret (this needs no credential), or
     to a service that may write, for an end user. UNAUTHENTICATED for an unknown client, a wrong secret and a disabled
-    account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED / TOO_MANY_REQUESTS.
+    account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED /
+    TOO_MANY_REQUESTS; RATE_LIMIT_EXCEEDED for an account or an address that asks too often with a secret.
     """
     GetSigningKeys: _aio.UnaryUnaryMultiCallable[_identity_service_pb2.GetSigningKeysRequest, _identity_service_pb2.GetSigningKeysResponse]  # type: ignore[assignment]
     """The public keys by which others verify this server's tokens."""
@@ -119,7 +121,8 @@ class IdentityServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_identity_service_pb2.IssueTokenResponse, _abc.Awaitable[_identity_service_pb2.IssueTokenResponse]]:
         """Answers a token for later calls: to a service account for its client id and secret (this needs no credential), or
         to a service that may write, for an end user. UNAUTHENTICATED for an unknown client, a wrong secret and a disabled
-        account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED / TOO_MANY_REQUESTS.
+        account alike. FAILED_PRECONDITION / NO_SIGNING_KEY. RESOURCE_EXHAUSTED /
+        TOO_MANY_REQUESTS; RATE_LIMIT_EXCEEDED for an account or an address that asks too often with a secret.
         """
 
     @_abc_1.abstractmethod

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ricordo_server.app.access_tokens import AccessTokens
 from ricordo_server.app.embedders import Embedders
 from ricordo_server.app.limiter import Limiter
+from ricordo_server.app.token_pace import TokenPace
 from ricordo_server.credentials.secrets import SecretHashing
 from ricordo_server.db.connection import Database, Pool
 from ricordo_server.domain.extraction import Extractor
@@ -28,5 +29,6 @@ class Services:
     choose_extractor: Callable[[str], Extractor]
     limiter: Limiter
     access_tokens: AccessTokens
+    token_pace: TokenPace
     hashing: SecretHashing
     reranker: Reranker | None = None

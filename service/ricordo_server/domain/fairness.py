@@ -1,8 +1,9 @@
 """Who is next when several tenants want one thing: the token bucket and the fair semaphore."""
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Hashable
+import time
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from uuid import UUID
@@ -12,11 +13,11 @@ current_tenant: ContextVar[UUID | None] = ContextVar("current_tenant", default=N
 
 
 class TokenBucket:
-    """Lets `rate` calls a second pass, and as many at once after a quiet second; at least one."""
+    """Lets `rate` calls a second pass, and `burst` at once after a quiet while: those of a second, at least one."""
 
-    def __init__(self, rate: float, now: float) -> None:
+    def __init__(self, rate: float, now: float, burst: float | None = None) -> None:
         self.rate = rate
-        self._capacity = max(rate, 1.0)
+        self._capacity = max(rate if burst is None else burst, 1.0)
         self._tokens = self._capacity
         self._time = now
 
@@ -30,10 +31,34 @@ class TokenBucket:
         return (1.0 - self._tokens) / self.rate
 
 
+class TokenBuckets:
+    """A bucket for each key. Beyond `size` keys the one that was asked about least recently is forgotten."""
+
+    def __init__(
+        self, rate: float, burst: float, *, size: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.rate = rate
+        self._burst = burst
+        self._size = size
+        self._clock = clock
+        self._buckets: OrderedDict[Hashable, TokenBucket] = OrderedDict()
+
+    def take(self, key: Hashable) -> float:
+        """As `TokenBucket.take`."""
+        now = self._clock()
+        if key not in self._buckets:
+            self._buckets[key] = TokenBucket(self.rate, now, self._burst)
+            if len(self._buckets) > self._size:
+                self._buckets.popitem(last=False)
+        self._buckets.move_to_end(key)
+        return self._buckets[key].take(now)
+
+
 class FairSemaphore:
     """At most `size` holders at a time. Of those who wait, the tenant that holds least is next, then the longest out.
 
-    Belongs to one event loop.
+    A tenant that holds as many as are free gets no more: alone it takes half, and whoever comes next need not wait
+    for one of its to end, however long that takes. Belongs to one event loop.
     """
 
     def __init__(self, size: int) -> None:
@@ -51,7 +76,7 @@ class FairSemaphore:
             self._release(tenant)
 
     async def _acquire(self, tenant: Hashable) -> None:
-        if self._free and not self._waiting:
+        if tenant not in self._waiting and self._may_take(tenant):
             self._grant(tenant)
             return
         place = asyncio.get_running_loop().create_future()
@@ -65,15 +90,21 @@ class FairSemaphore:
 
     def _grant(self, tenant: Hashable) -> None:
         self._free -= 1
-        self._held[tenant] = self._held.get(tenant, 0) + 1
+        self._held[tenant] = self._held_by(tenant) + 1
 
     def _release(self, tenant: Hashable) -> None:
         self._free += 1
         self._held[tenant] -= 1
         if not self._held[tenant]:
             del self._held[tenant]
-        while self._free and self._waiting:
-            self._serve(min(self._waiting, key=lambda each: self._held.get(each, 0)))
+        while self._waiting and self._may_take(least := min(self._waiting, key=self._held_by)):
+            self._serve(least)
+
+    def _may_take(self, tenant: Hashable) -> bool:
+        return self._held_by(tenant) < self._free
+
+    def _held_by(self, tenant: Hashable) -> int:
+        return self._held.get(tenant, 0)
 
     def _serve(self, tenant: Hashable) -> None:
         """The tenant goes to the end of the line, which decides between equals. Who has given up is passed over."""

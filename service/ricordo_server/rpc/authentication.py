@@ -50,10 +50,24 @@ def _development_principal(token: str) -> Principal:
 
 
 def is_loopback(peer: str) -> bool:
-    """Whether a gRPC peer such as `ipv4:127.0.0.1:5000` or `ipv6:%5B::1%5D:5000` is on this machine."""
+    """Whether a gRPC peer is on this machine."""
+    address = peer_address(peer)
+    return address is not None and address.is_loopback
+
+
+def peer_address(peer: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """That of a gRPC peer such as `ipv4:127.0.0.1:5000` or `ipv6:%5B::1%5D:5000`; None for one that has none."""
     family, _, address = peer.partition(":")
     host = address.rpartition(":")[0].replace("%5B", "").replace("%5D", "").strip("[]")
     try:
-        return family in ("ipv4", "ipv6") and ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host) if family in ("ipv4", "ipv6") else None
     except ValueError:
-        return False
+        return None
+
+
+def peer_network(peer: str) -> str:
+    """What one caller is known by: an address, or the 64 bits that its holder of IPv6 addresses is given at least."""
+    address = peer_address(peer)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address or peer)

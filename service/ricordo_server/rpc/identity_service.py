@@ -9,6 +9,7 @@ from ricordo_server.app.services import Services
 from ricordo_server.domain.access_token import IssuedToken
 from ricordo_server.domain.errors import invalid_field
 from ricordo_server.domain.service_account import NewSecret, ServiceAccount
+from ricordo_server.rpc.authentication import peer_network
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import check_text
 from ricordo_server.rpc.convert.enums import encode_enum
@@ -43,19 +44,22 @@ class IdentityService(identity_service_pb2_grpc.IdentityServiceServicer):
         )
 
     async def IssueToken(self, request: pb.IssueTokenRequest, context: Any) -> pb.IssueTokenResponse:
-        issued = await self._issue(request)
+        issued = await self._issue(request, peer_network(context.peer()))
         return pb.IssueTokenResponse(
             access_token=issued.access_token, expire_time=encode_time(issued.expire_time)
         )
 
-    async def _issue(self, request: pb.IssueTokenRequest) -> IssuedToken:
+    async def _issue(self, request: pb.IssueTokenRequest, address: str) -> IssuedToken:
         """The client's own credentials count before that of the call, which there need not be."""
         tokens = self._services.access_tokens
         lifetime, users = decode_lifetime(request), decode_token_users(request.user_ids)
         if request.client_id or request.client_secret:
-            principal = await tokens.authenticate_client(
-                check_text("client_id", request.client_id), decode_client_secret(request.client_secret)
+            client_id, secret = (
+                check_text("client_id", request.client_id),
+                decode_client_secret(request.client_secret),
             )
+            self._services.token_pace.check(address, client_id, secret)
+            principal = await tokens.authenticate_client(client_id, secret)
         else:
             principal = read_call().principal
         if users:

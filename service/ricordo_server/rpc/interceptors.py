@@ -263,16 +263,15 @@ class InProject(Around):
 
 @dataclass(frozen=True)
 class WithinLimits(Around):
-    """Lets in what the caller's project may use of this process."""
+    """Lets in what the caller's project may use of this process. Who asks for a token by a secret is nobody's yet."""
 
     limiter: Limiter
 
     def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
-        if details.method == WITHOUT_CREDENTIAL:
-            return handler
-
         async def limited(request: Any, context: Any) -> Any:
-            principal = current_principal.get()
+            principal = current_principal.get(None)
+            if principal is None:
+                return await handler(request, context)
             current_tenant.set(principal.project_id)
             async with self.limiter.admitted(principal):
                 return await handler(request, context)
