@@ -36,7 +36,7 @@ PUBLIC = {
     "ricordo.filters": ["Field", "Filter", "FilterInput", "all_of", "any_of", "field", "parse"],
 }
 GROUPS = {
-    "extraction": "generate list_failures retry_failure",
+    "extraction": "approve generate list_failures list_held reject retry_failure",
     "memories": "batch_create create delete get get_by_key list list_domains purge put revisions rollback search "
     "update",
     "sessions": "batch_record_turns clear create delete delete_turn fork get get_extraction_status get_turn list "

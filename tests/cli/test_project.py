@@ -170,6 +170,7 @@ def test_an_operator_sets_and_shows_limits(stack: Stack, client: Client) -> None
 
 def test_extraction_is_set(ricordo: Invoke, client: Client) -> None:
     ok(ricordo, "set-extraction", "--turn-count", "5", "--idle-seconds", "60", "--kind", "semantic")
+    ok(ricordo, "set-extraction", "--least-trust", "assistant")
     ok(ricordo, "set-extraction", "--disabled")
     policy = client.project.get().settings.extraction
     assert (policy.enabled, policy.turn_count, policy.kinds) == (False, 5, ("semantic",))

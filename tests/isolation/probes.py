@@ -39,6 +39,7 @@ UNSET = ("22P02", "42704")
 HARMLESS = {
     "snapshot": "summary = 'x'",
     "extraction": "attempts = 9",
+    "held_memory": "digest = 'x'",
     "project": "revision = 99",
     "store": "description = 'x'",
     "store_grant": "access = 'READ'",
@@ -78,6 +79,7 @@ FRESH: Mapping[str, Mapping[str, Any]] = {
     "memory_revision": {"revision": 99},
     "snapshot": {"snapshot_id": "fresh", "from_seq": 99, "to_seq": 99},
     "extraction": {"kind": "PROCEDURAL"},
+    "held_memory": {"held_memory_id": "fresh", "digest": "fresh"},
     "memory_source": {"turn_id": "fresh"},
     "consolidation": {"scope_key": "fresh"},
 }

@@ -11,6 +11,7 @@ import grpc
 import grpc.aio
 import psycopg
 from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2
@@ -18,9 +19,12 @@ from grpc_status import rpc_status
 
 import ricordo.v1
 from ricordo.v1 import (
+    extraction_service_pb2,
     identity_service_pb2,
     memory_pb2,
     memory_service_pb2,
+    project_pb2,
+    project_service_pb2,
     scope_pb2,
     service_account_pb2,
     session_service_pb2,
@@ -50,6 +54,7 @@ class Names:
     user_id: str = "ann"
     memory_id: str = field(default_factory=lambda: f"m-{uuid4().hex}")
     key: str = field(default_factory=lambda: f"key-{uuid4().hex}")
+    held_memory_id: str = field(default_factory=lambda: str(uuid4()))
     session_id: str = field(default_factory=lambda: f"session-{uuid4().hex}")
     turn_id: str = field(default_factory=lambda: str(uuid4()))
     turn_key: str = field(default_factory=lambda: f"turn-{uuid4().hex}")
@@ -126,7 +131,9 @@ def service(place: Place) -> str:
 
 
 async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False) -> Place:
-    """A memory, a term and a turn under the place's names; a bound user's memory has an id of the server's making."""
+    """A memory, a term, a turn and something held back under the place's names; a bound user's memory has an id of
+    the server's making.
+    """
     names = place.names
     token = bound(place, names.user_id) if by_user else service(place)
     memory = memory_pb2.Memory(
@@ -153,8 +160,33 @@ async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False
     made = (await ask(channel, "MemoryService.CreateMemory", create, token, names)).reply
     assert (await ask(channel, "MemoryService.CreateMemory", define, token, names)).reply
     recorded = (await ask(channel, "SessionService.RecordTurn", record, token, names)).reply
-    known = replace(names, memory_id=made.memory.memory_id, turn_id=recorded.turn.turn_id)
+    held = await _hold(channel, place)
+    known = replace(held, memory_id=made.memory.memory_id, turn_id=recorded.turn.turn_id)
     return replace(place, names=known if by_user else await _add_account(channel, known, token))
+
+
+async def _hold(channel: grpc.aio.Channel, place: Place) -> Names:
+    """Something that a tool said waits for a review."""
+    names, token = place.names, service(place)
+    extraction = project_pb2.ExtractionPolicy(least_trust="user")
+    settings = project_pb2.ProjectSettings(extraction=extraction)
+    update = project_service_pb2.UpdateProjectRequest(
+        project=project_pb2.Project(settings=settings), update_mask=FieldMask(paths=["settings.extraction"])
+    )
+    said = extraction_service_pb2.InlineTurn(role="tool", content=f"{names.canary} green tea means leaves.")
+    learn = extraction_service_pb2.GenerateMemoriesRequest(
+        store_id=place.store_id,
+        scope=scope_pb2.Scope(user_id=names.user_id),
+        turns=extraction_service_pb2.InlineTurns(turns=[said]),
+        kinds=[memory_pb2.MEMORY_KIND_TAXONOMIC],
+    )
+    listed = extraction_service_pb2.ListHeldMemoriesRequest(
+        store_id=place.store_id, scope=scope_pb2.ScopeFilter(exactly=learn.scope), page_size=1000
+    )
+    assert (await ask(channel, "ProjectService.UpdateProject", update, token, names)).reply
+    assert (await ask(channel, "ExtractionService.GenerateMemories", learn, token, names)).reply
+    found = (await ask(channel, "ExtractionService.ListHeldMemories", listed, token, names)).reply
+    return replace(names, held_memory_id=found.held_memories[-1].held_memory_id)
 
 
 async def _add_account(channel: grpc.aio.Channel, names: Names, token: str) -> Names:

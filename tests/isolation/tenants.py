@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from ricordo_server.db.tables import METADATA
 
@@ -387,6 +388,19 @@ def _extractions() -> Iterator[Item]:
         yield Item("extraction", values, _users(owner), owners)
 
 
+def _held_memories() -> Iterator[Item]:
+    for name, owner in (("ann", "ann"), ("bob", "bob"), ("nobody", None)):
+        values = {
+            "held_memory_id": name,
+            "scope_key": name,
+            "kind": "SEMANTIC",
+            "user_id": owner,
+            "digest": name,
+            "candidate": Jsonb({}),
+        }
+        yield Item("held_memory", values, _users(owner), _users(owner))
+
+
 STORE_ITEMS = {
     "session": _sessions,
     "turn": _turns,
@@ -399,6 +413,7 @@ STORE_ITEMS = {
     "consolidation": _consolidations,
     "snapshot": _snapshots,
     "extraction": _extractions,
+    "held_memory": _held_memories,
 }
 
 

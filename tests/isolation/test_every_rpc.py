@@ -297,6 +297,17 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         e.RetryFailureRequest(snapshot_id=names.turn_id, kind=SEMANTIC, request_id=request_id)
         for request_id in ("", names.request_id)
     ],
+    "ExtractionService.ListHeldMemories": lambda names: [
+        e.ListHeldMemoriesRequest(scope=scope) for scope in scopes(names)
+    ],
+    "ExtractionService.ApproveMemory": lambda names: [
+        e.ApproveMemoryRequest(held_memory_id=names.held_memory_id, request_id=request_id)
+        for request_id in ("", names.request_id)
+    ],
+    "ExtractionService.RejectMemory": lambda names: [
+        e.RejectMemoryRequest(held_memory_id=names.held_memory_id, request_id=request_id)
+        for request_id in ("", names.request_id)
+    ],
     "ExtractionService.GetExtractionStatus": lambda names: [e.GetExtractionStatusRequest(scope=names.scope)],
     "StoreService.CreateStore": lambda names: [
         st.CreateStoreRequest(store=store_pb2.Store(store_id=names.store_id), request_id=names.request_id)
@@ -409,6 +420,7 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     ],
 }
 
+HELD = {f"ExtractionService.{name}" for name in ("ListHeldMemories", "ApproveMemory", "RejectMemory")}
 # Their answers hold nothing that a project does.
 ABOUT_THE_CREDENTIAL = {f"IdentityService.{name}" for name in ("WhoAmI", "IssueToken", "GetSigningKeys")}
 
@@ -497,7 +509,8 @@ async def test_every_rpc_has_a_case() -> None:
     [
         rpc
         for rpc in CASES
-        if rpc.startswith(("Memory", "Session", "Context")) and rpc != "MemoryService.PurgeMemories"
+        if (rpc.startswith(("Memory", "Session", "Context")) and rpc != "MemoryService.PurgeMemories")
+        or rpc in HELD
     ],
 )
 async def test_the_owner_itself_would_be_noticed(channel: grpc.aio.Channel, near: Place, rpc: str) -> None:

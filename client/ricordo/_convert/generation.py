@@ -1,12 +1,13 @@
 """Requests to make memories, and what came of them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ricordo import models
 from ricordo._convert import enums, memories, paging, scopes, values
 from ricordo._convert.sendable import sendable
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import extraction_service_pb2 as pb
+from ricordo.v1 import held_memory_pb2
 
 
 @sendable
@@ -74,17 +75,75 @@ def decode_generation(reply: pb.GenerateMemoriesResponse) -> models.Generation:
     """Decodes what was made."""
     report = reply.report
     return models.Generation(
-        memories=tuple(
-            models.GeneratedMemory(
-                memory=memories.decode_memory(each.memory),
-                action=enums.REVISION_ACTION.decode(each.action),
-                previous_revision=each.previous_revision or None,
-            )
-            for each in reply.memories
-        ),
+        memories=_decode_generated(reply.memories),
         known=report.known_count,
         unquoted=report.unquoted_count,
         invalid=report.invalid_count,
         off_topic=report.off_topic_count,
+        held=report.held_count,
         incomplete=report.incomplete,
     )
+
+
+def _decode_generated(generated: Iterable[pb.GeneratedMemory]) -> tuple[models.GeneratedMemory, ...]:
+    return tuple(
+        models.GeneratedMemory(
+            memory=memories.decode_memory(each.memory),
+            action=enums.REVISION_ACTION.decode(each.action),
+            previous_revision=each.previous_revision or None,
+        )
+        for each in generated
+    )
+
+
+@sendable
+def list_held_memories_request(
+    *, scope: models.ScopeFilter | None, page_size: int | None, store: str | None
+) -> pb.ListHeldMemoriesRequest:
+    """Asks for a page of what is held back."""
+    return pb.ListHeldMemoriesRequest(
+        store_id=store or "", scope=scopes.encode_scope_filter(scope), page_size=page_size
+    )
+
+
+@sendable
+def approve_memory_request(
+    held_memory_id: str, *, store: str | None, request_id: str | None
+) -> pb.ApproveMemoryRequest:
+    """Asks to make a memory of it."""
+    return pb.ApproveMemoryRequest(
+        store_id=store or "", held_memory_id=held_memory_id, request_id=paging.fresh(request_id)
+    )
+
+
+@sendable
+def reject_memory_request(
+    held_memory_id: str, *, store: str | None, request_id: str | None
+) -> pb.RejectMemoryRequest:
+    """Asks to erase it."""
+    return pb.RejectMemoryRequest(
+        store_id=store or "", held_memory_id=held_memory_id, request_id=paging.fresh(request_id)
+    )
+
+
+def decode_held_memory(held: held_memory_pb2.HeldMemory) -> models.HeldMemory:
+    """Decodes what is held back."""
+    return models.HeldMemory(
+        held_memory_id=held.held_memory_id,
+        memory=memories.decode_memory(held.memory),
+        quotations=tuple(
+            models.Quotation(
+                turn_id=each.turn_id,
+                role=each.role,
+                event_time=values.decode_time(each.event_time),
+                text=each.text,
+            )
+            for each in held.quotations
+        ),
+        create_time=values.decode_time(held.create_time),
+    )
+
+
+def decode_approval(reply: pb.ApproveMemoryResponse) -> tuple[models.GeneratedMemory, ...]:
+    """Decodes what came of it."""
+    return _decode_generated(reply.memories)

@@ -33,6 +33,7 @@ def encode_policy(policy: models.ExtractionPolicy, names: Collection[str]) -> pr
         "examples": [project_pb2.ExtractionExample(**each.model_dump()) for each in policy.examples],
         "time_zone": policy.time_zone,
         "person": enums.PERSON.encode(policy.person),
+        "least_trust": policy.least_trust,
     }
     return project_pb2.ExtractionPolicy(**{name: value for name, value in whole.items() if name in names})
 
@@ -63,6 +64,7 @@ def decode_policy(policy: project_pb2.ExtractionPolicy) -> models.ExtractionPoli
         ),
         "time_zone": policy.time_zone,
         "person": enums.PERSON.decode(policy.person) if policy.person else None,
+        "least_trust": policy.least_trust,
     }
     given |= {name: value for name, value in lists_and_texts.items() if value}
     return models.ExtractionPolicy(**given)

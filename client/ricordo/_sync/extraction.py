@@ -4,7 +4,15 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from ricordo import models
-from ricordo._convert.generation import decode_generation, generate_request
+from ricordo._convert.generation import (
+    approve_memory_request,
+    decode_approval,
+    decode_generation,
+    decode_held_memory,
+    generate_request,
+    list_held_memories_request,
+    reject_memory_request,
+)
 from ricordo._convert.paging import at_page
 from ricordo._convert.snapshots import decode_failure, list_failures_request, retry_failure_request
 from ricordo._sync.channel import Connection
@@ -13,7 +21,7 @@ from ricordo.models import MemoryKind, MetadataMergeStrategy
 
 
 class Extraction:
-    """Makes memories of turns and of facts, and has what failed tried again."""
+    """Makes memories of turns and of facts, has what failed tried again, and reviews what is held back."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -130,3 +138,80 @@ class Extraction:
         """
         request = retry_failure_request(snapshot_id, kind, store=store, request_id=request_id)
         self._connection.call(lambda stubs: stubs.extraction.RetryFailure, request, timeout)
+
+    def list_held(
+        self,
+        *,
+        scope: models.ScopeFilter | None = None,
+        page_size: int | None = None,
+        page_token: str = "",
+        store: str | None = None,
+        timeout: float | None = None,
+    ) -> Pager[models.HeldMemory]:
+        """Lists what is held back for review, oldest first; nothing is fetched until iterated.
+
+        It is no memory until it is approved: `ExtractionPolicy.least_trust` says what is held back.
+
+        Args:
+            scope: Whose memories they would be; None: everyone's that the credential may read.
+            page_size: Rows fetched at a time, 1 to 1,000; None: 50.
+            page_token: Where to continue.
+            store: The store; None: `default`.
+            timeout: Seconds for each page; None: the client's.
+        """
+        request = list_held_memories_request(scope=scope, page_size=page_size, store=store)
+
+        def fetch(token: str) -> models.Page[models.HeldMemory]:
+            asked = at_page(request, token)
+            reply = self._connection.call(lambda stubs: stubs.extraction.ListHeldMemories, asked, timeout)
+            return models.Page(tuple(map(decode_held_memory, reply.held_memories)), reply.next_page_token)
+
+        return Pager(fetch, page_token)
+
+    def approve(
+        self,
+        held_memory_id: str,
+        *,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> tuple[models.GeneratedMemory, ...]:
+        """Makes a memory of what is held back; it meets the memories there are as if it had just been learned.
+
+        Args:
+            held_memory_id: What is approved.
+            store: The store; None: `default`.
+            request_id: Makes a repeat by the caller safe.
+            timeout: Seconds; None: the client's.
+
+        Returns:
+            What was done; nothing where a memory says it already.
+
+        Raises:
+            NotFoundError: Nothing of this id is held back.
+        """
+        request = approve_memory_request(held_memory_id, store=store, request_id=request_id)
+        reply = self._connection.call(lambda stubs: stubs.extraction.ApproveMemory, request, timeout)
+        return decode_approval(reply)
+
+    def reject(
+        self,
+        held_memory_id: str,
+        *,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Erases what is held back. What says the same in the same words is not held back again.
+
+        Args:
+            held_memory_id: What is rejected.
+            store: The store; None: `default`.
+            request_id: Makes a repeat by the caller safe.
+            timeout: Seconds; None: the client's.
+
+        Raises:
+            NotFoundError: Nothing of this id is held back.
+        """
+        request = reject_memory_request(held_memory_id, store=store, request_id=request_id)
+        self._connection.call(lambda stubs: stubs.extraction.RejectMemory, request, timeout)

@@ -55,8 +55,8 @@ class Generation(Model):
     """What was made of what was read, and how much came to nothing.
 
     `known`: a memory says it already. `unquoted`: it could not be quoted from the turns it names. `invalid`: it was
-    no memory. `off_topic`: it was about none of the topics. `incomplete`: a turn has more to say than the model's
-    output holds.
+    no memory. `off_topic`: it was about none of the topics. `held`: it waits for a review, since the project does not
+    trust those who said it. `incomplete`: a turn has more to say than the model's output holds.
     """
 
     memories: tuple[GeneratedMemory, ...] = ()
@@ -64,4 +64,26 @@ class Generation(Model):
     unquoted: int = 0
     invalid: int = 0
     off_topic: int = 0
+    held: int = 0
     incomplete: bool = False
+
+
+class Quotation(Model):
+    """Words of a turn, and who said them; an empty `turn_id`: the turn is not recorded."""
+
+    turn_id: str = ""
+    role: str
+    event_time: datetime
+    text: str
+
+
+class HeldMemory(Model):
+    """What was learned from words that the project does not trust enough: no memory until it is approved.
+
+    `memory` is what it would become, without id and revision.
+    """
+
+    held_memory_id: str
+    memory: Memory
+    quotations: tuple[Quotation, ...] = ()
+    create_time: datetime

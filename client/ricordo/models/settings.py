@@ -87,7 +87,8 @@ class ExtractionPolicy(Model):
     `endpoint` is "builtin", which needs no model, or one that the operator has set up; empty: the server's default.
     `model` is one of that endpoint. `prompts` (at most 4,096 characters each) take the place of a kind's own. With
     `topics`, what is about none of them is not kept. `time_zone` is that of users whose session does not say. Facts
-    of the user are written down in this `person`, where a model writes them.
+    of the user are written down in this `person`, where a model writes them. What rests on words trusted less than
+    `least_trust` ("user", "assistant", "tool", "other") is held back for review.
 
     In the settings of a store, only the fields that are given to the constructor count: the others are the project's.
     """
@@ -105,6 +106,7 @@ class ExtractionPolicy(Model):
     examples: tuple[ExtractionExample, ...] = ()
     time_zone: str = "UTC"
     person: Person = Person.FIRST
+    least_trust: str = "other"
 
 
 class ScopedExtraction(Model):

@@ -24,13 +24,14 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from ricordo.v1 import failure_pb2 as ricordo_dot_v1_dot_failure__pb2
+from ricordo.v1 import held_memory_pb2 as ricordo_dot_v1_dot_held__memory__pb2
 from ricordo.v1 import memory_pb2 as ricordo_dot_v1_dot_memory__pb2
 from ricordo.v1 import metadata_pb2 as ricordo_dot_v1_dot_metadata__pb2
 from ricordo.v1 import scope_pb2 as ricordo_dot_v1_dot_scope__pb2
 from ricordo.v1 import snapshot_pb2 as ricordo_dot_v1_dot_snapshot__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#ricordo/v1/extraction_service.proto\x12\nricordo.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18ricordo/v1/failure.proto\x1a\x17ricordo/v1/memory.proto\x1a\x19ricordo/v1/metadata.proto\x1a\x16ricordo/v1/scope.proto\x1a\x19ricordo/v1/snapshot.proto\"\xc3\x04\n\x17GenerateMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12+\n\x07session\x18\x03 \x01(\x0b\x32\x18.ricordo.v1.SessionRangeH\x00\x12(\n\x05turns\x18\x04 \x01(\x0b\x32\x17.ricordo.v1.InlineTurnsH\x00\x12(\n\x05\x66\x61\x63ts\x18\x05 \x01(\x0b\x32\x17.ricordo.v1.DirectFactsH\x00\x12%\n\x05kinds\x18\x06 \x03(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x1d\n\x15\x64isable_consolidation\x18\x07 \x01(\x08\x12)\n\x0e\x61llowed_topics\x18\x08 \x03(\x0b\x32\x11.ricordo.v1.Topic\x12\x43\n\x08metadata\x18\t \x03(\x0b\x32\x31.ricordo.v1.GenerateMemoriesRequest.MetadataEntry\x12\x42\n\x17metadata_merge_strategy\x18\n \x01(\x0e\x32!.ricordo.v1.MetadataMergeStrategy\x12\x0f\n\x07\x64ry_run\x18\x0b \x01(\x08\x12\x12\n\nrequest_id\x18\x0c \x01(\t\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\x42\x08\n\x06source\"\xba\x01\n\x0cSessionRange\x12 \n\x05scope\x18\x01 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x15\n\rfrom_turn_seq\x18\x02 \x01(\x03\x12\x13\n\x0bto_turn_seq\x18\x03 \x01(\x03\x12.\n\nstart_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"G\n\x0bInlineTurns\x12%\n\x05turns\x18\x01 \x03(\x0b\x32\x16.ricordo.v1.InlineTurn\x12\x11\n\ttime_zone\x18\x02 \x01(\t\"[\n\nInlineTurn\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12.\n\nevent_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"4\n\x0b\x44irectFacts\x12%\n\x05\x66\x61\x63ts\x18\x01 \x03(\x0b\x32\x16.ricordo.v1.DirectFact\"@\n\nDirectFact\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\t\x12!\n\x06topics\x18\x02 \x03(\x0b\x32\x11.ricordo.v1.Topic\"w\n\x18GenerateMemoriesResponse\x12-\n\x08memories\x18\x01 \x03(\x0b\x32\x1b.ricordo.v1.GeneratedMemory\x12,\n\x06report\x18\x02 \x01(\x0b\x32\x1c.ricordo.v1.GenerationReport\"|\n\x0fGeneratedMemory\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12*\n\x06\x61\x63tion\x18\x02 \x01(\x0e\x32\x1a.ricordo.v1.RevisionAction\x12\x19\n\x11previous_revision\x18\x03 \x01(\x03\"\x83\x01\n\x10GenerationReport\x12\x13\n\x0bknown_count\x18\x01 \x01(\x03\x12\x16\n\x0eunquoted_count\x18\x02 \x01(\x03\x12\x15\n\rinvalid_count\x18\x03 \x01(\x03\x12\x17\n\x0foff_topic_count\x18\x04 \x01(\x03\x12\x12\n\nincomplete\x18\x05 \x01(\x08\"_\n\x15PromoteSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\".\n\x16PromoteSessionResponse\x12\x14\n\x0csnapshot_ids\x18\x01 \x03(\t\"\x8a\x01\n\x14ListSnapshotsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"Y\n\x15ListSnapshotsResponse\x12\'\n\tsnapshots\x18\x01 \x03(\x0b\x32\x14.ricordo.v1.Snapshot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"P\n\x1aGetExtractionStatusRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\"x\n\x1bGetExtractionStatusResponse\x12\x15\n\rlast_turn_seq\x18\x01 \x01(\x03\x12\x19\n\x11promoted_turn_seq\x18\x02 \x01(\x03\x12\'\n\x05kinds\x18\x03 \x03(\x0b\x32\x18.ricordo.v1.KindProgress\"\xbb\x01\n\x0cKindProgress\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x1a\n\x12\x65xtracted_turn_seq\x18\x02 \x01(\x03\x12\x19\n\x11pending_snapshots\x18\x03 \x01(\x05\x12\x18\n\x10\x66\x61iled_snapshots\x18\x04 \x01(\x05\x12\x34\n\x12last_failure_class\x18\x05 \x01(\x0e\x32\x18.ricordo.v1.FailureClass\"\x89\x01\n\x13ListFailuresRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"`\n\x14ListFailuresResponse\x12/\n\x08\x66\x61ilures\x18\x01 \x03(\x0b\x32\x1d.ricordo.v1.ExtractionFailure\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"v\n\x13RetryFailureRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x13\n\x0bsnapshot_id\x18\x02 \x01(\t\x12$\n\x04kind\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"\x16\n\x14RetryFailureResponse*\xbb\x01\n\x15MetadataMergeStrategy\x12\'\n#METADATA_MERGE_STRATEGY_UNSPECIFIED\x10\x00\x12%\n!METADATA_MERGE_STRATEGY_OVERWRITE\x10\x01\x12!\n\x1dMETADATA_MERGE_STRATEGY_MERGE\x10\x02\x12/\n+METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH\x10\x03\x32\xaf\x04\n\x11\x45xtractionService\x12]\n\x10GenerateMemories\x12#.ricordo.v1.GenerateMemoriesRequest\x1a$.ricordo.v1.GenerateMemoriesResponse\x12W\n\x0ePromoteSession\x12!.ricordo.v1.PromoteSessionRequest\x1a\".ricordo.v1.PromoteSessionResponse\x12T\n\rListSnapshots\x12 .ricordo.v1.ListSnapshotsRequest\x1a!.ricordo.v1.ListSnapshotsResponse\x12\x66\n\x13GetExtractionStatus\x12&.ricordo.v1.GetExtractionStatusRequest\x1a\'.ricordo.v1.GetExtractionStatusResponse\x12Q\n\x0cListFailures\x12\x1f.ricordo.v1.ListFailuresRequest\x1a .ricordo.v1.ListFailuresResponse\x12Q\n\x0cRetryFailure\x12\x1f.ricordo.v1.RetryFailureRequest\x1a .ricordo.v1.RetryFailureResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#ricordo/v1/extraction_service.proto\x12\nricordo.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18ricordo/v1/failure.proto\x1a\x1cricordo/v1/held_memory.proto\x1a\x17ricordo/v1/memory.proto\x1a\x19ricordo/v1/metadata.proto\x1a\x16ricordo/v1/scope.proto\x1a\x19ricordo/v1/snapshot.proto\"\xc3\x04\n\x17GenerateMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12+\n\x07session\x18\x03 \x01(\x0b\x32\x18.ricordo.v1.SessionRangeH\x00\x12(\n\x05turns\x18\x04 \x01(\x0b\x32\x17.ricordo.v1.InlineTurnsH\x00\x12(\n\x05\x66\x61\x63ts\x18\x05 \x01(\x0b\x32\x17.ricordo.v1.DirectFactsH\x00\x12%\n\x05kinds\x18\x06 \x03(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x1d\n\x15\x64isable_consolidation\x18\x07 \x01(\x08\x12)\n\x0e\x61llowed_topics\x18\x08 \x03(\x0b\x32\x11.ricordo.v1.Topic\x12\x43\n\x08metadata\x18\t \x03(\x0b\x32\x31.ricordo.v1.GenerateMemoriesRequest.MetadataEntry\x12\x42\n\x17metadata_merge_strategy\x18\n \x01(\x0e\x32!.ricordo.v1.MetadataMergeStrategy\x12\x0f\n\x07\x64ry_run\x18\x0b \x01(\x08\x12\x12\n\nrequest_id\x18\x0c \x01(\t\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\x42\x08\n\x06source\"\xba\x01\n\x0cSessionRange\x12 \n\x05scope\x18\x01 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x15\n\rfrom_turn_seq\x18\x02 \x01(\x03\x12\x13\n\x0bto_turn_seq\x18\x03 \x01(\x03\x12.\n\nstart_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"G\n\x0bInlineTurns\x12%\n\x05turns\x18\x01 \x03(\x0b\x32\x16.ricordo.v1.InlineTurn\x12\x11\n\ttime_zone\x18\x02 \x01(\t\"[\n\nInlineTurn\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12.\n\nevent_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"4\n\x0b\x44irectFacts\x12%\n\x05\x66\x61\x63ts\x18\x01 \x03(\x0b\x32\x16.ricordo.v1.DirectFact\"@\n\nDirectFact\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\t\x12!\n\x06topics\x18\x02 \x03(\x0b\x32\x11.ricordo.v1.Topic\"w\n\x18GenerateMemoriesResponse\x12-\n\x08memories\x18\x01 \x03(\x0b\x32\x1b.ricordo.v1.GeneratedMemory\x12,\n\x06report\x18\x02 \x01(\x0b\x32\x1c.ricordo.v1.GenerationReport\"|\n\x0fGeneratedMemory\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12*\n\x06\x61\x63tion\x18\x02 \x01(\x0e\x32\x1a.ricordo.v1.RevisionAction\x12\x19\n\x11previous_revision\x18\x03 \x01(\x03\"\x97\x01\n\x10GenerationReport\x12\x13\n\x0bknown_count\x18\x01 \x01(\x03\x12\x16\n\x0eunquoted_count\x18\x02 \x01(\x03\x12\x15\n\rinvalid_count\x18\x03 \x01(\x03\x12\x17\n\x0foff_topic_count\x18\x04 \x01(\x03\x12\x12\n\nincomplete\x18\x05 \x01(\x08\x12\x12\n\nheld_count\x18\x06 \x01(\x03\"_\n\x15PromoteSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\".\n\x16PromoteSessionResponse\x12\x14\n\x0csnapshot_ids\x18\x01 \x03(\t\"\x8a\x01\n\x14ListSnapshotsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"Y\n\x15ListSnapshotsResponse\x12\'\n\tsnapshots\x18\x01 \x03(\x0b\x32\x14.ricordo.v1.Snapshot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"P\n\x1aGetExtractionStatusRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\"x\n\x1bGetExtractionStatusResponse\x12\x15\n\rlast_turn_seq\x18\x01 \x01(\x03\x12\x19\n\x11promoted_turn_seq\x18\x02 \x01(\x03\x12\'\n\x05kinds\x18\x03 \x03(\x0b\x32\x18.ricordo.v1.KindProgress\"\xbb\x01\n\x0cKindProgress\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x1a\n\x12\x65xtracted_turn_seq\x18\x02 \x01(\x03\x12\x19\n\x11pending_snapshots\x18\x03 \x01(\x05\x12\x18\n\x10\x66\x61iled_snapshots\x18\x04 \x01(\x05\x12\x34\n\x12last_failure_class\x18\x05 \x01(\x0e\x32\x18.ricordo.v1.FailureClass\"\x89\x01\n\x13ListFailuresRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"`\n\x14ListFailuresResponse\x12/\n\x08\x66\x61ilures\x18\x01 \x03(\x0b\x32\x1d.ricordo.v1.ExtractionFailure\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"v\n\x13RetryFailureRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x13\n\x0bsnapshot_id\x18\x02 \x01(\t\x12$\n\x04kind\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"\x16\n\x14RetryFailureResponse\"\x8d\x01\n\x17ListHeldMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"b\n\x18ListHeldMemoriesResponse\x12-\n\rheld_memories\x18\x01 \x03(\x0b\x32\x16.ricordo.v1.HeldMemory\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"T\n\x14\x41pproveMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x16\n\x0eheld_memory_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"F\n\x15\x41pproveMemoryResponse\x12-\n\x08memories\x18\x01 \x03(\x0b\x32\x1b.ricordo.v1.GeneratedMemory\"S\n\x13RejectMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x16\n\x0eheld_memory_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x16\n\x14RejectMemoryResponse*\xbb\x01\n\x15MetadataMergeStrategy\x12\'\n#METADATA_MERGE_STRATEGY_UNSPECIFIED\x10\x00\x12%\n!METADATA_MERGE_STRATEGY_OVERWRITE\x10\x01\x12!\n\x1dMETADATA_MERGE_STRATEGY_MERGE\x10\x02\x12/\n+METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH\x10\x03\x32\xb7\x06\n\x11\x45xtractionService\x12]\n\x10GenerateMemories\x12#.ricordo.v1.GenerateMemoriesRequest\x1a$.ricordo.v1.GenerateMemoriesResponse\x12W\n\x0ePromoteSession\x12!.ricordo.v1.PromoteSessionRequest\x1a\".ricordo.v1.PromoteSessionResponse\x12T\n\rListSnapshots\x12 .ricordo.v1.ListSnapshotsRequest\x1a!.ricordo.v1.ListSnapshotsResponse\x12\x66\n\x13GetExtractionStatus\x12&.ricordo.v1.GetExtractionStatusRequest\x1a\'.ricordo.v1.GetExtractionStatusResponse\x12Q\n\x0cListFailures\x12\x1f.ricordo.v1.ListFailuresRequest\x1a .ricordo.v1.ListFailuresResponse\x12Q\n\x0cRetryFailure\x12\x1f.ricordo.v1.RetryFailureRequest\x1a .ricordo.v1.RetryFailureResponse\x12]\n\x10ListHeldMemories\x12#.ricordo.v1.ListHeldMemoriesRequest\x1a$.ricordo.v1.ListHeldMemoriesResponse\x12T\n\rApproveMemory\x12 .ricordo.v1.ApproveMemoryRequest\x1a!.ricordo.v1.ApproveMemoryResponse\x12Q\n\x0cRejectMemory\x12\x1f.ricordo.v1.RejectMemoryRequest\x1a .ricordo.v1.RejectMemoryResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,50 +41,62 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
   _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._loaded_options = None
   _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_METADATAMERGESTRATEGY']._serialized_start=2805
-  _globals['_METADATAMERGESTRATEGY']._serialized_end=2992
-  _globals['_GENERATEMEMORIESREQUEST']._serialized_start=214
-  _globals['_GENERATEMEMORIESREQUEST']._serialized_end=793
-  _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._serialized_start=709
-  _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._serialized_end=783
-  _globals['_SESSIONRANGE']._serialized_start=796
-  _globals['_SESSIONRANGE']._serialized_end=982
-  _globals['_INLINETURNS']._serialized_start=984
-  _globals['_INLINETURNS']._serialized_end=1055
-  _globals['_INLINETURN']._serialized_start=1057
-  _globals['_INLINETURN']._serialized_end=1148
-  _globals['_DIRECTFACTS']._serialized_start=1150
-  _globals['_DIRECTFACTS']._serialized_end=1202
-  _globals['_DIRECTFACT']._serialized_start=1204
-  _globals['_DIRECTFACT']._serialized_end=1268
-  _globals['_GENERATEMEMORIESRESPONSE']._serialized_start=1270
-  _globals['_GENERATEMEMORIESRESPONSE']._serialized_end=1389
-  _globals['_GENERATEDMEMORY']._serialized_start=1391
-  _globals['_GENERATEDMEMORY']._serialized_end=1515
-  _globals['_GENERATIONREPORT']._serialized_start=1518
-  _globals['_GENERATIONREPORT']._serialized_end=1649
-  _globals['_PROMOTESESSIONREQUEST']._serialized_start=1651
-  _globals['_PROMOTESESSIONREQUEST']._serialized_end=1746
-  _globals['_PROMOTESESSIONRESPONSE']._serialized_start=1748
-  _globals['_PROMOTESESSIONRESPONSE']._serialized_end=1794
-  _globals['_LISTSNAPSHOTSREQUEST']._serialized_start=1797
-  _globals['_LISTSNAPSHOTSREQUEST']._serialized_end=1935
-  _globals['_LISTSNAPSHOTSRESPONSE']._serialized_start=1937
-  _globals['_LISTSNAPSHOTSRESPONSE']._serialized_end=2026
-  _globals['_GETEXTRACTIONSTATUSREQUEST']._serialized_start=2028
-  _globals['_GETEXTRACTIONSTATUSREQUEST']._serialized_end=2108
-  _globals['_GETEXTRACTIONSTATUSRESPONSE']._serialized_start=2110
-  _globals['_GETEXTRACTIONSTATUSRESPONSE']._serialized_end=2230
-  _globals['_KINDPROGRESS']._serialized_start=2233
-  _globals['_KINDPROGRESS']._serialized_end=2420
-  _globals['_LISTFAILURESREQUEST']._serialized_start=2423
-  _globals['_LISTFAILURESREQUEST']._serialized_end=2560
-  _globals['_LISTFAILURESRESPONSE']._serialized_start=2562
-  _globals['_LISTFAILURESRESPONSE']._serialized_end=2658
-  _globals['_RETRYFAILUREREQUEST']._serialized_start=2660
-  _globals['_RETRYFAILUREREQUEST']._serialized_end=2778
-  _globals['_RETRYFAILURERESPONSE']._serialized_start=2780
-  _globals['_RETRYFAILURERESPONSE']._serialized_end=2802
-  _globals['_EXTRACTIONSERVICE']._serialized_start=2995
-  _globals['_EXTRACTIONSERVICE']._serialized_end=3554
+  _globals['_METADATAMERGESTRATEGY']._serialized_start=3366
+  _globals['_METADATAMERGESTRATEGY']._serialized_end=3553
+  _globals['_GENERATEMEMORIESREQUEST']._serialized_start=244
+  _globals['_GENERATEMEMORIESREQUEST']._serialized_end=823
+  _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._serialized_start=739
+  _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._serialized_end=813
+  _globals['_SESSIONRANGE']._serialized_start=826
+  _globals['_SESSIONRANGE']._serialized_end=1012
+  _globals['_INLINETURNS']._serialized_start=1014
+  _globals['_INLINETURNS']._serialized_end=1085
+  _globals['_INLINETURN']._serialized_start=1087
+  _globals['_INLINETURN']._serialized_end=1178
+  _globals['_DIRECTFACTS']._serialized_start=1180
+  _globals['_DIRECTFACTS']._serialized_end=1232
+  _globals['_DIRECTFACT']._serialized_start=1234
+  _globals['_DIRECTFACT']._serialized_end=1298
+  _globals['_GENERATEMEMORIESRESPONSE']._serialized_start=1300
+  _globals['_GENERATEMEMORIESRESPONSE']._serialized_end=1419
+  _globals['_GENERATEDMEMORY']._serialized_start=1421
+  _globals['_GENERATEDMEMORY']._serialized_end=1545
+  _globals['_GENERATIONREPORT']._serialized_start=1548
+  _globals['_GENERATIONREPORT']._serialized_end=1699
+  _globals['_PROMOTESESSIONREQUEST']._serialized_start=1701
+  _globals['_PROMOTESESSIONREQUEST']._serialized_end=1796
+  _globals['_PROMOTESESSIONRESPONSE']._serialized_start=1798
+  _globals['_PROMOTESESSIONRESPONSE']._serialized_end=1844
+  _globals['_LISTSNAPSHOTSREQUEST']._serialized_start=1847
+  _globals['_LISTSNAPSHOTSREQUEST']._serialized_end=1985
+  _globals['_LISTSNAPSHOTSRESPONSE']._serialized_start=1987
+  _globals['_LISTSNAPSHOTSRESPONSE']._serialized_end=2076
+  _globals['_GETEXTRACTIONSTATUSREQUEST']._serialized_start=2078
+  _globals['_GETEXTRACTIONSTATUSREQUEST']._serialized_end=2158
+  _globals['_GETEXTRACTIONSTATUSRESPONSE']._serialized_start=2160
+  _globals['_GETEXTRACTIONSTATUSRESPONSE']._serialized_end=2280
+  _globals['_KINDPROGRESS']._serialized_start=2283
+  _globals['_KINDPROGRESS']._serialized_end=2470
+  _globals['_LISTFAILURESREQUEST']._serialized_start=2473
+  _globals['_LISTFAILURESREQUEST']._serialized_end=2610
+  _globals['_LISTFAILURESRESPONSE']._serialized_start=2612
+  _globals['_LISTFAILURESRESPONSE']._serialized_end=2708
+  _globals['_RETRYFAILUREREQUEST']._serialized_start=2710
+  _globals['_RETRYFAILUREREQUEST']._serialized_end=2828
+  _globals['_RETRYFAILURERESPONSE']._serialized_start=2830
+  _globals['_RETRYFAILURERESPONSE']._serialized_end=2852
+  _globals['_LISTHELDMEMORIESREQUEST']._serialized_start=2855
+  _globals['_LISTHELDMEMORIESREQUEST']._serialized_end=2996
+  _globals['_LISTHELDMEMORIESRESPONSE']._serialized_start=2998
+  _globals['_LISTHELDMEMORIESRESPONSE']._serialized_end=3096
+  _globals['_APPROVEMEMORYREQUEST']._serialized_start=3098
+  _globals['_APPROVEMEMORYREQUEST']._serialized_end=3182
+  _globals['_APPROVEMEMORYRESPONSE']._serialized_start=3184
+  _globals['_APPROVEMEMORYRESPONSE']._serialized_end=3254
+  _globals['_REJECTMEMORYREQUEST']._serialized_start=3256
+  _globals['_REJECTMEMORYREQUEST']._serialized_end=3339
+  _globals['_REJECTMEMORYRESPONSE']._serialized_start=3341
+  _globals['_REJECTMEMORYRESPONSE']._serialized_end=3363
+  _globals['_EXTRACTIONSERVICE']._serialized_start=3556
+  _globals['_EXTRACTIONSERVICE']._serialized_end=4379
 # @@protoc_insertion_point(module_scope)

@@ -10,6 +10,7 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from ricordo.v1 import failure_pb2 as _failure_pb2
+from ricordo.v1 import held_memory_pb2 as _held_memory_pb2
 from ricordo.v1 import memory_pb2 as _memory_pb2
 from ricordo.v1 import metadata_pb2 as _metadata_pb2
 from ricordo.v1 import scope_pb2 as _scope_pb2
@@ -377,6 +378,7 @@ class GenerationReport(_message.Message):
     INVALID_COUNT_FIELD_NUMBER: _builtins.int
     OFF_TOPIC_COUNT_FIELD_NUMBER: _builtins.int
     INCOMPLETE_FIELD_NUMBER: _builtins.int
+    HELD_COUNT_FIELD_NUMBER: _builtins.int
     known_count: _builtins.int
     """What a memory says already."""
     unquoted_count: _builtins.int
@@ -387,6 +389,8 @@ class GenerationReport(_message.Message):
     """What was about none of the topics."""
     incomplete: _builtins.bool
     """A turn has more to say than the model's output holds: this is not all."""
+    held_count: _builtins.int
+    """What is held back for review: see ExtractionPolicy.least_trust."""
     def __init__(
         self,
         *,
@@ -395,10 +399,11 @@ class GenerationReport(_message.Message):
         invalid_count: _builtins.int = ...,
         off_topic_count: _builtins.int = ...,
         incomplete: _builtins.bool = ...,
+        held_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["incomplete", b"incomplete", "invalid_count", b"invalid_count", "known_count", b"known_count", "off_topic_count", b"off_topic_count", "unquoted_count", b"unquoted_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["held_count", b"held_count", "incomplete", b"incomplete", "invalid_count", b"invalid_count", "known_count", b"known_count", "off_topic_count", b"off_topic_count", "unquoted_count", b"unquoted_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -724,3 +729,162 @@ class RetryFailureResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RetryFailureResponse: _TypeAlias = RetryFailureResponse  # noqa: Y015
+
+@_typing.final
+class ListHeldMemoriesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    page_size: _builtins.int
+    """Rows a page: 1 to 1,000, default 50. A page ends early at 3 MiB."""
+    page_token: _builtins.str
+    """From the previous page; only for the same query (INVALID_ARGUMENT / INVALID_PAGE_TOKEN)."""
+    @_builtins.property
+    def scope(self) -> _scope_pb2.ScopeFilter:
+        """Whose memories they would be."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        scope: _scope_pb2.ScopeFilter | None = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListHeldMemoriesRequest: _TypeAlias = ListHeldMemoriesRequest  # noqa: Y015
+
+@_typing.final
+class ListHeldMemoriesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HELD_MEMORIES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty on the last."""
+    @_builtins.property
+    def held_memories(self) -> _containers.RepeatedCompositeFieldContainer[_held_memory_pb2.HeldMemory]:
+        """What waits."""
+
+    def __init__(
+        self,
+        *,
+        held_memories: _abc.Iterable[_held_memory_pb2.HeldMemory] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["held_memories", b"held_memories", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListHeldMemoriesResponse: _TypeAlias = ListHeldMemoriesResponse  # noqa: Y015
+
+@_typing.final
+class ApproveMemoryRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    HELD_MEMORY_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    held_memory_id: _builtins.str
+    """What is approved."""
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        held_memory_id: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["held_memory_id", b"held_memory_id", "request_id", b"request_id", "store_id", b"store_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ApproveMemoryRequest: _TypeAlias = ApproveMemoryRequest  # noqa: Y015
+
+@_typing.final
+class ApproveMemoryResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def memories(self) -> _containers.RepeatedCompositeFieldContainer[Global___GeneratedMemory]:
+        """What was done, in order; nothing where a memory says it already."""
+
+    def __init__(
+        self,
+        *,
+        memories: _abc.Iterable[Global___GeneratedMemory] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memories", b"memories"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ApproveMemoryResponse: _TypeAlias = ApproveMemoryResponse  # noqa: Y015
+
+@_typing.final
+class RejectMemoryRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    HELD_MEMORY_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    held_memory_id: _builtins.str
+    """What is rejected."""
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        held_memory_id: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["held_memory_id", b"held_memory_id", "request_id", b"request_id", "store_id", b"store_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RejectMemoryRequest: _TypeAlias = RejectMemoryRequest  # noqa: Y015
+
+@_typing.final
+class RejectMemoryResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RejectMemoryResponse: _TypeAlias = RejectMemoryResponse  # noqa: Y015

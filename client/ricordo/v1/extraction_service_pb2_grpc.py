@@ -65,6 +65,21 @@ class ExtractionServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureResponse.FromString,
                 _registered_method=True)
+        self.ListHeldMemories = channel.unary_unary(
+                '/ricordo.v1.ExtractionService/ListHeldMemories',
+                request_serializer=ricordo_dot_v1_dot_extraction__service__pb2.ListHeldMemoriesRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.ListHeldMemoriesResponse.FromString,
+                _registered_method=True)
+        self.ApproveMemory = channel.unary_unary(
+                '/ricordo.v1.ExtractionService/ApproveMemory',
+                request_serializer=ricordo_dot_v1_dot_extraction__service__pb2.ApproveMemoryRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.ApproveMemoryResponse.FromString,
+                _registered_method=True)
+        self.RejectMemory = channel.unary_unary(
+                '/ricordo.v1.ExtractionService/RejectMemory',
+                request_serializer=ricordo_dot_v1_dot_extraction__service__pb2.RejectMemoryRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.RejectMemoryResponse.FromString,
+                _registered_method=True)
 
 
 class ExtractionServiceServicer(object):
@@ -116,6 +131,28 @@ class ExtractionServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListHeldMemories(self, request, context):
+        """Lists what is held back for review, oldest first: see ExtractionPolicy.least_trust.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApproveMemory(self, request, context):
+        """Makes a memory of it, which meets the memories there are as if it had just been learned. NOT_FOUND /
+        MEMORY_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RejectMemory(self, request, context):
+        """Erases it. What says the same in the same words is not held back again. NOT_FOUND / MEMORY_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ExtractionServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -148,6 +185,21 @@ def add_ExtractionServiceServicer_to_server(servicer, server):
                     servicer.RetryFailure,
                     request_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureResponse.SerializeToString,
+            ),
+            'ListHeldMemories': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListHeldMemories,
+                    request_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.ListHeldMemoriesRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_extraction__service__pb2.ListHeldMemoriesResponse.SerializeToString,
+            ),
+            'ApproveMemory': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApproveMemory,
+                    request_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.ApproveMemoryRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_extraction__service__pb2.ApproveMemoryResponse.SerializeToString,
+            ),
+            'RejectMemory': grpc.unary_unary_rpc_method_handler(
+                    servicer.RejectMemory,
+                    request_deserializer=ricordo_dot_v1_dot_extraction__service__pb2.RejectMemoryRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_extraction__service__pb2.RejectMemoryResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -313,6 +365,87 @@ class ExtractionService(object):
             '/ricordo.v1.ExtractionService/RetryFailure',
             ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureRequest.SerializeToString,
             ricordo_dot_v1_dot_extraction__service__pb2.RetryFailureResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListHeldMemories(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ExtractionService/ListHeldMemories',
+            ricordo_dot_v1_dot_extraction__service__pb2.ListHeldMemoriesRequest.SerializeToString,
+            ricordo_dot_v1_dot_extraction__service__pb2.ListHeldMemoriesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApproveMemory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ExtractionService/ApproveMemory',
+            ricordo_dot_v1_dot_extraction__service__pb2.ApproveMemoryRequest.SerializeToString,
+            ricordo_dot_v1_dot_extraction__service__pb2.ApproveMemoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RejectMemory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.ExtractionService/RejectMemory',
+            ricordo_dot_v1_dot_extraction__service__pb2.RejectMemoryRequest.SerializeToString,
+            ricordo_dot_v1_dot_extraction__service__pb2.RejectMemoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -50,6 +50,14 @@ class ExtractionServiceStub:
     """Lists the extractions that were given up, newest first: after as many attempts as their class of failure allows."""
     RetryFailure: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.RetryFailureRequest, _extraction_service_pb2.RetryFailureResponse]
     """Has one of them tried again, in the background. NOT_FOUND / FAILURE_NOT_FOUND."""
+    ListHeldMemories: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.ListHeldMemoriesRequest, _extraction_service_pb2.ListHeldMemoriesResponse]
+    """Lists what is held back for review, oldest first: see ExtractionPolicy.least_trust."""
+    ApproveMemory: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.ApproveMemoryRequest, _extraction_service_pb2.ApproveMemoryResponse]
+    """Makes a memory of it, which meets the memories there are as if it had just been learned. NOT_FOUND /
+    MEMORY_NOT_FOUND.
+    """
+    RejectMemory: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.RejectMemoryRequest, _extraction_service_pb2.RejectMemoryResponse]
+    """Erases it. What says the same in the same words is not held back again. NOT_FOUND / MEMORY_NOT_FOUND."""
 
 @_typing.type_check_only
 class ExtractionServiceAsyncStub(ExtractionServiceStub):
@@ -73,6 +81,14 @@ class ExtractionServiceAsyncStub(ExtractionServiceStub):
     """Lists the extractions that were given up, newest first: after as many attempts as their class of failure allows."""
     RetryFailure: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.RetryFailureRequest, _extraction_service_pb2.RetryFailureResponse]  # type: ignore[assignment]
     """Has one of them tried again, in the background. NOT_FOUND / FAILURE_NOT_FOUND."""
+    ListHeldMemories: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.ListHeldMemoriesRequest, _extraction_service_pb2.ListHeldMemoriesResponse]  # type: ignore[assignment]
+    """Lists what is held back for review, oldest first: see ExtractionPolicy.least_trust."""
+    ApproveMemory: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.ApproveMemoryRequest, _extraction_service_pb2.ApproveMemoryResponse]  # type: ignore[assignment]
+    """Makes a memory of it, which meets the memories there are as if it had just been learned. NOT_FOUND /
+    MEMORY_NOT_FOUND.
+    """
+    RejectMemory: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.RejectMemoryRequest, _extraction_service_pb2.RejectMemoryResponse]  # type: ignore[assignment]
+    """Erases it. What says the same in the same words is not held back again. NOT_FOUND / MEMORY_NOT_FOUND."""
 
 class ExtractionServiceServicer(metaclass=_abc_1.ABCMeta):
     """From what was said to memories."""
@@ -129,5 +145,31 @@ class ExtractionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_extraction_service_pb2.RetryFailureResponse, _abc.Awaitable[_extraction_service_pb2.RetryFailureResponse]]:
         """Has one of them tried again, in the background. NOT_FOUND / FAILURE_NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def ListHeldMemories(
+        self,
+        request: _extraction_service_pb2.ListHeldMemoriesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extraction_service_pb2.ListHeldMemoriesResponse, _abc.Awaitable[_extraction_service_pb2.ListHeldMemoriesResponse]]:
+        """Lists what is held back for review, oldest first: see ExtractionPolicy.least_trust."""
+
+    @_abc_1.abstractmethod
+    def ApproveMemory(
+        self,
+        request: _extraction_service_pb2.ApproveMemoryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extraction_service_pb2.ApproveMemoryResponse, _abc.Awaitable[_extraction_service_pb2.ApproveMemoryResponse]]:
+        """Makes a memory of it, which meets the memories there are as if it had just been learned. NOT_FOUND /
+        MEMORY_NOT_FOUND.
+        """
+
+    @_abc_1.abstractmethod
+    def RejectMemory(
+        self,
+        request: _extraction_service_pb2.RejectMemoryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_extraction_service_pb2.RejectMemoryResponse, _abc.Awaitable[_extraction_service_pb2.RejectMemoryResponse]]:
+        """Erases it. What says the same in the same words is not held back again. NOT_FOUND / MEMORY_NOT_FOUND."""
 
 def add_ExtractionServiceServicer_to_server(servicer: ExtractionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

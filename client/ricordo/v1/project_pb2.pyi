@@ -249,6 +249,7 @@ class ExtractionPolicy(_message.Message):
     EXAMPLES_FIELD_NUMBER: _builtins.int
     TIME_ZONE_FIELD_NUMBER: _builtins.int
     PERSON_FIELD_NUMBER: _builtins.int
+    LEAST_TRUST_FIELD_NUMBER: _builtins.int
     enabled: _builtins.bool
     """Whether it happens at all. Defaults to true."""
     turn_count: _builtins.int
@@ -271,6 +272,10 @@ class ExtractionPolicy(_message.Message):
     """
     person: Global___Person.ValueType
     """The grammatical person in which facts of the user are written down. Defaults to FIRST."""
+    least_trust: _builtins.str
+    """How far the words must be trusted that a memory rests on: "user", "assistant", "tool", or "other", which is every
+    role beside these. What rests on others is held back for review (ListHeldMemories). Defaults to "other": nothing is.
+    """
     @_builtins.property
     def idle(self) -> _duration_pb2.Duration:
         """Trigger: so long without a turn, up to 24 hours; zero: not this one. Defaults to 3 minutes."""
@@ -307,10 +312,11 @@ class ExtractionPolicy(_message.Message):
         examples: _abc.Iterable[Global___ExtractionExample] | None = ...,
         time_zone: _builtins.str = ...,
         person: Global___Person.ValueType = ...,
+        least_trust: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "idle", b"idle", "overlap", b"overlap", "topic_shift", b"topic_shift", "turn_count", b"turn_count"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "endpoint", b"endpoint", "examples", b"examples", "idle", b"idle", "kinds", b"kinds", "model", b"model", "overlap", b"overlap", "person", b"person", "prompts", b"prompts", "time_zone", b"time_zone", "topic_shift", b"topic_shift", "topics", b"topics", "turn_count", b"turn_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "endpoint", b"endpoint", "examples", b"examples", "idle", b"idle", "kinds", b"kinds", "least_trust", b"least_trust", "model", b"model", "overlap", b"overlap", "person", b"person", "prompts", b"prompts", "time_zone", b"time_zone", "topic_shift", b"topic_shift", "topics", b"topics", "turn_count", b"turn_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__enabled: _TypeAlias = _typing.Literal["enabled"]  # noqa: Y015
     _WhichOneofArgType__enabled: _TypeAlias = _typing.Literal["_enabled", b"_enabled"]  # noqa: Y015

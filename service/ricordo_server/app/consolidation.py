@@ -8,13 +8,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ricordo_server.app import embeddings
-from ricordo_server.app.consolidation_writes import draft_of, preview_decision, weight_of, write_decisions
+from ricordo_server.app.consolidation_writes import (
+    draft_of,
+    preview_decision,
+    sources_of,
+    weight_of,
+    write_decisions,
+)
 from ricordo_server.app.limiter import LlmMeter
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.consolidation import find_same, lock_consolidation
+from ricordo_server.db.held_memories import hold_candidates
 from ricordo_server.db.projects import hold_settings
 from ricordo_server.db.search import Searched, get_vectors, search_by_vector
 from ricordo_server.db.sources import get_said_times
@@ -32,7 +39,7 @@ from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.extraction import ADD, Compared, Proposal
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
-from ricordo_server.domain.generation import Generation, GenerationRules, Learned
+from ricordo_server.domain.generation import Dropped, Generation, GenerationRules, Learned
 from ricordo_server.domain.memory import Memory, MemoryDraft, MemoryKind, MemoryQuery, embedded_text
 from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.scope import Exactly, Visibility
@@ -131,7 +138,10 @@ async def consolidate(
     ordered = sorted(prepared, key=lambda each: (each.learned.scope.key, each.learned.kind))
     # What is learned must not outlive a turn that is deleted meanwhile.
     turn_ids = [
-        turn_id for each in prepared for draft in each.drafts for turn_id in draft.provenance.turn_ids
+        source.turn_id
+        for learned in (each.learned for each in ordered)
+        for candidate in (*learned.candidates, *learned.held)
+        for source in sources_of(learned, candidate)
     ]
 
     async def work(connection: TenantConnection) -> Generation:
@@ -145,11 +155,18 @@ async def consolidate(
             decisions = await _decide(connection, each, rules)
             decided = list(zip(decisions, each.drafts, each.vectors, strict=True))
             generation += await write_decisions(connection, each.learned, rules, decided)
+            generation += await _hold(connection, each.learned, rules)
         if checkpoint:
             await checkpoint(connection, generation)
         return generation
 
     return await write_store(services.database, call, store_id, work)
+
+
+async def _hold(connection: TenantConnection, learned: Learned, rules: GenerationRules) -> Generation:
+    """What waits for a review already, or had one, is known."""
+    held = await hold_candidates(connection, learned, rules)
+    return Generation(dropped=Dropped(known=len(learned.held) - held, held=held))
 
 
 async def preview(
@@ -162,6 +179,7 @@ async def preview(
             decisions = await _decide(connection, each, rules)
             pairs = zip(decisions, each.drafts, strict=True)
             generation += preview_decision(connection, each.learned, rules, pairs)
+            generation += Generation(dropped=Dropped(held=len(each.learned.held)))
     return generation
 
 

@@ -15,7 +15,7 @@ from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.sources import Source, add_sources
-from ricordo_server.domain.consolidation import Decision, Outcome, Trust, merge_metadata, trust_of
+from ricordo_server.domain.consolidation import Decision, Outcome, Trust, merge_metadata, trust_in
 from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.extraction import Candidate
@@ -41,7 +41,7 @@ async def write_decisions(
         written += done
         memory = done[-1].memory if done else decision.target
         if memory is not None:
-            rests.append((memory, _sources(learned, decision.weighed.candidate)))
+            rests.append((memory, sources_of(learned, decision.weighed.candidate)))
     await add_sources(connection, rests)
     known = sum(decision.outcome is Outcome.KNOWN for decision, _, _ in decided)
     return Generation(written, learned.dropped + Dropped(known=known))
@@ -129,7 +129,7 @@ def draft_of(learned: Learned, candidate: Candidate, rules: GenerationRules) -> 
         source=learned.source,
         provenance=Provenance(
             session_id=learned.origin.session_id,
-            turn_ids=[source.turn_id for source in _sources(learned, candidate)],
+            turn_ids=[source.turn_id for source in sources_of(learned, candidate)],
             snapshot_id=learned.origin.snapshot_id,
             extraction_model=learned.model,
             prompt_version=learned.prompt_version,
@@ -140,7 +140,7 @@ def draft_of(learned: Learned, candidate: Candidate, rules: GenerationRules) -> 
     )
 
 
-def _sources(learned: Learned, candidate: Candidate) -> list[Source]:
+def sources_of(learned: Learned, candidate: Candidate) -> list[Source]:
     """The quoted turns, each once; what a caller handed over is no turn."""
     quoted = [(learned.utterances[quote.utterance], quote.text) for quote in candidate.quotes]
     by_turn = {
@@ -153,8 +153,8 @@ def _sources(learned: Learned, candidate: Candidate) -> list[Source]:
 
 def weight_of(learned: Learned, candidate: Candidate) -> tuple[Trust, datetime]:
     """How far the quoted turns are trusted, and when the last of them was said."""
-    quoted = [learned.utterances[quote.utterance] for quote in candidate.quotes]
-    return trust_of([said.role for said in quoted]), max(said.time for said in quoted)
+    said_time = max(learned.utterances[quote.utterance].time for quote in candidate.quotes)
+    return trust_in(candidate, learned.utterances), said_time
 
 
 def preview_decision(
@@ -180,7 +180,7 @@ def _preview(
     if decision.outcome is Outcome.KNOWN:
         return
     if target is None:
-        yield GeneratedMemory(_as_memory(connection, draft, now), RevisionAction.CREATED)
+        yield GeneratedMemory(memory_of(connection, draft, now), RevisionAction.CREATED)
         return
     next_revision = target.revision + 1
     if decision.outcome is Outcome.UPDATED:
@@ -190,10 +190,11 @@ def _preview(
         return
     gone = replace(target, revision=next_revision, delete_time=now)
     yield GeneratedMemory(gone, RevisionAction.DELETED, target.revision)
-    yield GeneratedMemory(_as_memory(connection, draft, now), RevisionAction.CREATED)
+    yield GeneratedMemory(memory_of(connection, draft, now), RevisionAction.CREATED)
 
 
-def _as_memory(connection: TenantConnection, draft: MemoryDraft, now: datetime) -> Memory:
+def memory_of(connection: TenantConnection, draft: MemoryDraft, now: datetime) -> Memory:
+    """What the draft would be as a memory; it has no id."""
     output = {"store_id": connection.store_name, "revision": 0, "create_time": now, "update_time": now}
     draft = with_expiry(connection, draft, Write.GENERATED)
     missing = {"delete_time": None, "has_embedding": False, "embedding_model": "", "memory_id": ""}

@@ -16,7 +16,9 @@ from ricordo_server.domain.generation import (
     Learned,
     Origin,
     Passage,
+    holding,
     memory_scope,
+    split_by_trust,
     utterances_of,
 )
 from ricordo_server.domain.memory import MemoryKind
@@ -67,10 +69,22 @@ async def learn(
 ) -> Learned:
     """The candidates that quote what was said, each within the limits of a memory.
 
+    What is held back is read apart, so that its words have no part in what is learned of the others.
+
     Raises:
         StepError: nothing could be extracted.
         DomainError: RATE_LIMIT_EXCEEDED, when a model is to be asked and the day's tokens are used up.
     """
+    trusted, untrusted = split_by_trust(passage, policy.least_trust)
+    learned = await _learn(services, call, policy, trusted, kind)
+    if not untrusted.utterances:
+        return learned
+    return holding(learned, await _learn(services, call, policy, untrusted, kind))
+
+
+async def _learn(
+    services: Services, call: Call, policy: ExtractionPolicy, passage: Passage, kind: MemoryKind
+) -> Learned:
     if not passage.utterances:
         return Learned(kind, passage.scope, passage.origin, (), ())
     extractor = services.choose_extractor(policy.endpoint)
@@ -88,7 +102,7 @@ def _sifted(passage: Passage, kind: MemoryKind, policy: ExtractionPolicy, found:
         kind,
         passage.scope,
         passage.origin,
-        keep_latest(topical),
+        keep_latest(topical, found.utterances),
         found.utterances,
         found.model,
         found.prompt_version,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
+from ricordo_server.db import held_memories as held_db
 from ricordo_server.db import idempotency
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db import revisions as revisions_db
@@ -66,6 +67,7 @@ async def forget_turns(connection: TenantConnection, turn_ids: Sequence[str]) ->
         removed += forgetting.purge
         restored += forgetting.restore is not None
     await sources_db.delete_sources(connection, turn_ids)
+    await held_db.forget_held(connection, turn_ids)
     return Forgotten(removed, restored)
 
 

@@ -61,7 +61,7 @@ async def generate_memories(
     try:
         prepared = await _prepare(services, call, store_id, order, rules)
     except StepError as failure:
-        raise _as_refusal(failure) from failure
+        raise as_refusal(failure) from failure
     if dry_run:
         return await preview(services, call, store_id, prepared, rules)
     return await consolidate(services, call, store_id, prepared, rules)
@@ -131,7 +131,7 @@ def _stated(given: DirectFacts, scope: Scope, policy: ExtractionPolicy) -> Learn
     )
 
 
-def _as_refusal(failure: StepError) -> DomainError:
+def as_refusal(failure: StepError) -> DomainError:
     if failure.failure_class is FailureClass.CONTENT:
         return DomainError(Reason.EXTRACTION_FAILED, f"{failure}: try fewer turns, or another model")
     message = f"{failure}: try again later, or ask the operator to look at the endpoint"

@@ -184,6 +184,10 @@ def set_extraction(
         list[ricordo.models.MemoryKind] | None,
         typer.Option(help="A kind to extract; several times for several."),
     ] = None,
+    least_trust: Annotated[
+        str | None,
+        typer.Option(help="Hold back what rests on others' words: user, assistant, tool; other: nothing."),
+    ] = None,
     target: options.Target = options.DEFAULT_TARGET,
     token: options.Token = None,
 ) -> None:
@@ -191,6 +195,7 @@ def set_extraction(
     idle = None if idle_seconds is None else timedelta(seconds=idle_seconds)
     named: dict[str, Any] = {"enabled": enabled, "turn_count": turn_count, "idle": idle}
     named |= {"topic_shift": topic_shift, "overlap": overlap, "kinds": tuple(kind) if kind else None}
+    named |= {"least_trust": least_trust}
     changes = {name: value for name, value in named.items() if value is not None}
     with project_of(target, token) as (client, project):
         if not changes:

@@ -47,7 +47,7 @@ def changed_column(name: str, value: Any) -> Any:
         case "metadata":
             return Jsonb(encode_metadata(value))
         case "details":
-            return value and Jsonb(_encode_details(value))
+            return value and Jsonb(encode_details(value))
         case "provenance":
             return Jsonb({key: each for key, each in asdict(value).items() if each})
         case "topics" | "tags":
@@ -56,13 +56,13 @@ def changed_column(name: str, value: Any) -> Any:
             return value
 
 
-def _encode_details(details: Details) -> dict[str, Any]:
+def encode_details(details: Details) -> dict[str, Any]:
     if isinstance(details, CustomDetails):
         return {"contextual_metadata": encode_metadata(details.contextual_metadata)}
     return asdict(details)
 
 
-def _decode_details(kind: MemoryKind, stored: Mapping[str, Any] | None) -> Details | None:
+def decode_details(kind: MemoryKind, stored: Mapping[str, Any] | None) -> Details | None:
     if stored is None:
         return None
     if kind is MemoryKind.CUSTOM:
@@ -87,7 +87,7 @@ def memory_from(row: Row, connection: TenantConnection) -> Memory:
         metadata=decode_metadata(row["metadata"]),
         topics=row["topics"],
         tags=row["tags"],
-        details=_decode_details(kind, row["details"]),
+        details=decode_details(kind, row["details"]),
         source=MemorySource(row["source"]),
         provenance=Provenance(**row["provenance"]),
         revision=row["revision"],

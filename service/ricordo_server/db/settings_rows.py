@@ -9,6 +9,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from ricordo_server.domain.consolidation import Trust
 from ricordo_server.domain.context import ContextFormat
 from ricordo_server.domain.extraction import Example, Person, Topic
 from ricordo_server.domain.extraction_policy import ExtractionPolicy, PolicyChanges
@@ -100,6 +101,7 @@ _POLICY_FIELDS: Mapping[str, Callable[[Any], object]] = {
         Example(each["conversation"], tuple(each["learned"])) for each in stored
     ),
     "person": Person,
+    "least_trust": Trust,
 }
 
 

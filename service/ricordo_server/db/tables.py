@@ -361,6 +361,23 @@ extraction = Table(
     _time("update_time"),
 )
 
+held_memory = Table(
+    "held_memory",
+    METADATA,
+    *_tenant(),
+    _text("held_memory_id", primary_key=True),
+    _text("scope_key"),
+    Column("user_id", Text),
+    Column("session_id", Text),
+    _json("labels"),
+    _text("kind"),
+    _text("digest"),
+    _text("state"),
+    Column("turn_ids", ARRAY(Text), nullable=False),
+    _json("candidate"),
+    _time("create_time"),
+)
+
 job_failure = Table(
     "job_failure",
     METADATA,
@@ -384,6 +401,7 @@ STORE_TABLES = (
     "consolidation",
     "snapshot",
     "extraction",
+    "held_memory",
 )
 PROJECT_TABLES = (
     "project",

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ricordo_server.domain.extraction import Candidate
+from ricordo_server.domain.consolidation import is_trusted_less, trust_in
+from ricordo_server.domain.extraction import Candidate, Utterance
 from ricordo_server.domain.limits import (
     MAX_CONTENT_BYTES,
     MAX_DESCRIPTION_BYTES,
@@ -103,7 +104,13 @@ def keep_topics(candidates: Iterable[Candidate], allowed: Sequence[str]) -> tupl
     return kept, dropped
 
 
-def keep_latest(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Of several with one key the one that was said last."""
-    last = {candidate.key: number for number, candidate in enumerate(candidates)}
-    return [each for number, each in enumerate(candidates) if each.key is None or last[each.key] == number]
+def keep_latest(candidates: Sequence[Candidate], utterances: Sequence[Utterance]) -> list[Candidate]:
+    """Of several with one key the one that is trusted most, and of these the one that was said last."""
+    chosen: dict[str, Candidate] = {}
+    for each in candidates:
+        before = chosen.get(each.key) if each.key is not None else None
+        if each.key is not None and not (
+            before and is_trusted_less(trust_in(each, utterances), trust_in(before, utterances))
+        ):
+            chosen[each.key] = each
+    return [each for each in candidates if each.key is None or chosen[each.key] is each]

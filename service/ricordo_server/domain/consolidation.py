@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from operator import mul
 
-from ricordo_server.domain.extraction import ADD, Candidate, Proposal, ProposedAction
+from ricordo_server.domain.extraction import ADD, Candidate, Proposal, ProposedAction, Utterance
 from ricordo_server.domain.memory import Memory, MemorySource
 from ricordo_server.domain.metadata import Metadata
 from ricordo_server.domain.near_duplicates import NEAR_DUPLICATE_COSINE, normalise, telling_words
@@ -113,6 +113,15 @@ class Decision:
 def trust_of(roles: Sequence[str]) -> Trust:
     """That of the least trusted role; system turns and roles of the caller's own are not trusted."""
     return min((_ROLES.get(role.lower(), Trust.OTHER) for role in roles), key=_TRUSTED_MORE.__getitem__)
+
+
+def trust_in(candidate: Candidate, utterances: Sequence[Utterance]) -> Trust:
+    """How far the words that it quotes are trusted."""
+    return trust_of([utterances[quote.utterance].role for quote in candidate.quotes])
+
+
+def is_trusted_less(trust: Trust, than: Trust) -> bool:
+    return _TRUSTED_MORE[trust] < _TRUSTED_MORE[than]
 
 
 def cosine(a: Vector, b: Vector) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 
+from ricordo_server.domain.consolidation import Trust
 from ricordo_server.domain.event_times import zone_named
 from ricordo_server.domain.extraction import EXTRACTED_KINDS, Example, Guidance, Person, Topic
 from ricordo_server.domain.memory import MemoryKind
@@ -23,7 +24,8 @@ class ExtractionPolicy:
 
     `endpoint` is a name from the server's configuration, `model` one of that endpoint; empty: their defaults.
 
-    `prompts` take the place of a kind's own text. With topics, only what is about one of them is learned.
+    `prompts` take the place of a kind's own text. With topics, only what is about one of them is learned. What rests
+    on words trusted less than `least_trust` is held back for review.
     """
 
     enabled: bool = True
@@ -36,6 +38,7 @@ class ExtractionPolicy:
     examples: Sequence[Example] = ()
     time_zone: str = "UTC"
     person: Person = Person.FIRST
+    least_trust: Trust = Trust.OTHER
 
     def changed(self, changes: PolicyChanges) -> "ExtractionPolicy":
         given = dict(changes)

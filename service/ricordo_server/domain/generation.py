@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
-from ricordo_server.domain.consolidation import MergeStrategy
-from ricordo_server.domain.extraction import Candidate, Utterance
+from ricordo_server.domain.consolidation import MergeStrategy, Trust, is_trusted_less, trust_of
+from ricordo_server.domain.extraction import Candidate, Quote, Utterance
 from ricordo_server.domain.memory import Memory, MemoryKind, MemorySource, RevisionAction
 from ricordo_server.domain.metadata import Metadata
 from ricordo_server.domain.recalled import without_recalled
@@ -72,12 +72,15 @@ class Passage:
 
 @dataclass(frozen=True)
 class Dropped:
-    """Candidates that are no memories, by reason. `incomplete`: a turn had more to say than the output holds."""
+    """Candidates that are no memories, by reason. `held`: they wait for a review. `incomplete`: a turn had more to
+    say than the output holds.
+    """
 
     unquoted: int = 0
     invalid: int = 0
     off_topic: int = 0
     known: int = 0
+    held: int = 0
     incomplete: bool = False
 
     def __add__(self, other: "Dropped") -> "Dropped":
@@ -86,13 +89,17 @@ class Dropped:
             self.invalid + other.invalid,
             self.off_topic + other.off_topic,
             self.known + other.known,
+            self.held + other.held,
             self.incomplete or other.incomplete,
         )
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What was learned of one kind. Quotes count in `utterances`; `source` says who states it."""
+    """What was learned of one kind. Quotes count in `utterances`; `source` says who states it.
+
+    `held` are the candidates that rest on words which the project does not trust enough.
+    """
 
     kind: MemoryKind
     scope: Scope
@@ -103,6 +110,7 @@ class Learned:
     prompt_version: str = ""
     source: MemorySource = MemorySource.EXTRACTION
     dropped: Dropped = Dropped()
+    held: Sequence[Candidate] = ()
 
 
 @dataclass(frozen=True)
@@ -134,6 +142,34 @@ class Generation:
 
     def __add__(self, other: "Generation") -> "Generation":
         return Generation([*self.memories, *other.memories], self.dropped + other.dropped)
+
+
+def split_by_trust(passage: Passage, least: Trust) -> tuple[Passage, Passage]:
+    """What is trusted at least so much, and the rest with all of the context."""
+
+    def trusted(said: Sequence[Utterance]) -> list[Utterance]:
+        return [each for each in said if not is_trusted_less(trust_of([each.role]), least)]
+
+    kept = replace(passage, utterances=trusted(passage.utterances), context=trusted(passage.context))
+    rest = [each for each in passage.utterances if each not in kept.utterances]
+    return kept, replace(passage, utterances=rest)
+
+
+def holding(learned: Learned, untrusted: Learned) -> Learned:
+    """The one, with what was learned of the other held back."""
+    first = len(learned.utterances)
+    held = [
+        replace(each, quotes=[Quote(quote.utterance + first, quote.text) for quote in each.quotes])
+        for each in untrusted.candidates
+    ]
+    return replace(
+        learned,
+        utterances=[*learned.utterances, *untrusted.utterances],
+        model=learned.model or untrusted.model,
+        prompt_version=learned.prompt_version or untrusted.prompt_version,
+        dropped=learned.dropped + untrusted.dropped,
+        held=held,
+    )
 
 
 def utterances_of(turns: Sequence[Turn], zone: tzinfo) -> list[Utterance]:

@@ -3,12 +3,18 @@
 from typing import Any
 
 from ricordo.v1 import extraction_service_pb2, extraction_service_pb2_grpc
-from ricordo_server.app import extraction_failures, generation, promotion
+from ricordo_server.app import extraction_failures, generation, held_memories, promotion
 from ricordo_server.app.services import Services
 from ricordo_server.domain.errors import invalid_field
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import TURN_ID, check_pattern
-from ricordo_server.rpc.convert.generation import decode_order, decode_rules, encode_generation
+from ricordo_server.rpc.convert.generation import (
+    decode_order,
+    decode_rules,
+    encode_approval,
+    encode_generation,
+    encode_held_memory,
+)
 from ricordo_server.rpc.convert.memories import decode_kind
 from ricordo_server.rpc.convert.scope import decode_scope_filter
 from ricordo_server.rpc.convert.sessions import decode_session_scope
@@ -80,4 +86,31 @@ class ExtractionService(extraction_service_pb2_grpc.ExtractionServiceServicer):
             lambda call: extraction_failures.retry_failure(
                 self._services, call, request.store_id, snapshot_id, kind
             ),
+        )
+
+    async def ListHeldMemories(
+        self, request: pb.ListHeldMemoriesRequest, context: Any
+    ) -> pb.ListHeldMemoriesResponse:
+        call = read_call()
+        scope, page = decode_scope_filter(request.scope), decode_page(request, call.principal)
+        found = await held_memories.list_held_memories(self._services, call, request.store_id, scope, page)
+        messages, token = encode_page(request, call.principal, found, encode_held_memory)
+        return pb.ListHeldMemoriesResponse(held_memories=messages, next_page_token=token)
+
+    async def ApproveMemory(self, request: pb.ApproveMemoryRequest, context: Any) -> pb.ApproveMemoryResponse:
+        held_memory_id = check_pattern("held_memory_id", request.held_memory_id, TURN_ID)
+        return await answer_once(
+            request,
+            pb.ApproveMemoryResponse,
+            encode_approval,
+            lambda call: held_memories.approve_memory(self._services, call, request.store_id, held_memory_id),
+        )
+
+    async def RejectMemory(self, request: pb.RejectMemoryRequest, context: Any) -> pb.RejectMemoryResponse:
+        held_memory_id = check_pattern("held_memory_id", request.held_memory_id, TURN_ID)
+        return await answer_once(
+            request,
+            pb.RejectMemoryResponse,
+            lambda nothing: pb.RejectMemoryResponse(),
+            lambda call: held_memories.reject_memory(self._services, call, request.store_id, held_memory_id),
         )

@@ -12,7 +12,7 @@ from ricordo import AsyncClient, models
 from ricordo._async.pager import AsyncPager
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import admin_service_pb2 as admin
-from ricordo.v1 import embedding_model_pb2, memory_pb2, project_pb2, snapshot_pb2
+from ricordo.v1 import embedding_model_pb2, held_memory_pb2, memory_pb2, project_pb2, snapshot_pb2
 from ricordo.v1 import extraction_service_pb2 as extraction
 from ricordo.v1 import identity_service_pb2 as identity
 from ricordo.v1 import memory_service_pb2 as memories
@@ -558,6 +558,34 @@ CASES = {
         extraction.RetryFailureResponse(),
         lambda answer: answer is None,
         {"snapshot_id": "n1", "kind": 1},
+    ),
+    "ListHeldMemories": Case(
+        lambda client: first(client.extraction.list_held(scope=models.Matching(user_id="ada"), page_size=3)),
+        extraction.ListHeldMemoriesResponse(
+            held_memories=[
+                held_memory_pb2.HeldMemory(
+                    held_memory_id="h1",
+                    memory=wire_memory(),
+                    quotations=[held_memory_pb2.Quotation(turn_id="t1", role="tool", text="Hello")],
+                )
+            ]
+        ),
+        lambda held: (held.held_memory_id, held.quotations[0].role) == ("h1", "tool"),
+        {"scope.matching.user_id": "ada", "page_size": 3},
+    ),
+    "ApproveMemory": Case(
+        lambda client: client.extraction.approve("h1"),
+        extraction.ApproveMemoryResponse(
+            memories=[extraction.GeneratedMemory(memory=wire_memory(), action=1)]
+        ),
+        lambda made: [each.action for each in made] == ["created"],
+        {"held_memory_id": "h1"},
+    ),
+    "RejectMemory": Case(
+        lambda client: client.extraction.reject("h1"),
+        extraction.RejectMemoryResponse(),
+        lambda answer: answer is None,
+        {"held_memory_id": "h1"},
     ),
     "PromoteSession": Case(
         lambda client: client.sessions.promote(SESSION),

@@ -15,6 +15,7 @@ POLICY = models.ExtractionPolicy(
     ],
     examples=[models.ExtractionExample(conversation="a cat!", learned=["I have a cat."])],
     time_zone="Europe/Rome",
+    least_trust="assistant",
 )
 
 
@@ -35,3 +36,17 @@ async def test_what_was_learned_can_be_updated_and_rolled_back(live: AsyncClient
     assert (made.action, made.previous_revision) == (models.RevisionAction.UPDATED, 1)
     restored = await live.memories.rollback(made.memory.memory_id, made.previous_revision)
     assert restored.content == "I live in Rome."
+
+
+async def test_what_a_tool_said_is_a_memory_once_it_is_approved(live: AsyncClient) -> None:
+    await live.project.update(
+        models.ProjectChanges(extraction=models.ExtractionPolicy(least_trust="assistant"))
+    )
+    turns = [models.SpokenTurn(role="tool", content=f"A {word} means a boat.") for word in ("brig", "cutter")]
+    made = await live.extraction.generate(turns=turns, scope=ANN, kinds=["taxonomic"])
+    assert (made.memories, made.held) == ((), 2)
+    brig, cutter = [held async for held in live.extraction.list_held()]
+    [approved] = await live.extraction.approve(brig.held_memory_id)
+    await live.extraction.reject(cutter.held_memory_id)
+    assert approved.memory.content == brig.memory.content == "A brig means a boat."
+    assert [held async for held in live.extraction.list_held()] == []

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from ricordo.v1 import memory_pb2, project_pb2
+from ricordo_server.domain.consolidation import Trust
 from ricordo_server.domain.errors import invalid_field, over_limit
 from ricordo_server.domain.extraction import EXTRACTED_KINDS, Example, Person, Topic
 from ricordo_server.domain.extraction_policy import ExtractionPolicy, PolicyChanges
@@ -43,6 +44,7 @@ def decode_policy_changes(message: project_pb2.ExtractionPolicy, field: str) -> 
         "examples": _decode_examples(message, f"{field}.examples"),
         "time_zone": _decode_zone(message.time_zone, f"{field}.time_zone"),
         "person": decode_enum(message.person, PERSON, Person, f"{field}.person"),
+        "least_trust": _decode_trust(message.least_trust, f"{field}.least_trust"),
     }
     return given | {name: value for name, value in lists_and_texts.items() if value}
 
@@ -50,6 +52,13 @@ def decode_policy_changes(message: project_pb2.ExtractionPolicy, field: str) -> 
 def _decode_zone(name: str, field: str) -> str:
     """As it is written: the name is what is kept."""
     return name if decode_zone(name, field) else ""
+
+
+def _decode_trust(word: str, field: str) -> Trust | None:
+    """None when not given."""
+    if word and word not in tuple(Trust):
+        raise invalid_field(field, f"{field} takes {', '.join(Trust)}")
+    return Trust(word) if word else None
 
 
 def _decode_prompts(message: project_pb2.ExtractionPolicy, field: str) -> dict[MemoryKind, str]:
@@ -128,7 +137,7 @@ def encode_extraction_policy(policy: ExtractionPolicy) -> project_pb2.Extraction
     default = ExtractionPolicy()
     if policy == default:
         return None
-    silent = {"kinds", "time_zone", "person"}
+    silent = {"kinds", "time_zone", "person", "least_trust"}
     given = {
         name: value
         for name, value in vars(policy).items()
@@ -140,7 +149,7 @@ def encode_extraction_policy(policy: ExtractionPolicy) -> project_pb2.Extraction
 def encode_policy_changes(changes: Mapping[str, Any]) -> project_pb2.ExtractionPolicy:
     triggers = changes.get("triggers", {})
     given: dict[str, Any] = {
-        name: changes.get(name) for name in ("enabled", "endpoint", "model", "time_zone")
+        name: changes.get(name) for name in ("enabled", "endpoint", "model", "time_zone", "least_trust")
     }
     given |= {
         name: triggers[name] or 0 for name in ("turn_count", "topic_shift", "overlap") if name in triggers

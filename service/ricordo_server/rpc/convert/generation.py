@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
-from ricordo.v1 import extraction_service_pb2, memory_pb2
+from ricordo.v1 import extraction_service_pb2, held_memory_pb2, memory_pb2
 from ricordo_server.domain.consolidation import MergeStrategy
 from ricordo_server.domain.errors import invalid_field
 from ricordo_server.domain.event_times import zone_named
@@ -18,6 +18,7 @@ from ricordo_server.domain.generation import (
     InlineTurns,
     SessionRange,
 )
+from ricordo_server.domain.held_memory import HeldMemory
 from ricordo_server.domain.limits import MAX_CONTENT_BYTES, MAX_ROLE_BYTES
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.scope import Scope
@@ -27,7 +28,7 @@ from ricordo_server.rpc.convert.memories import decode_kinds, decode_topics, enc
 from ricordo_server.rpc.convert.metadata import decode_metadata_map
 from ricordo_server.rpc.convert.scope import decode_scope, required_scope
 from ricordo_server.rpc.convert.sessions import decode_session_scope
-from ricordo_server.rpc.convert.times import decode_time
+from ricordo_server.rpc.convert.times import decode_time, encode_time
 from ricordo_server.rpc.pages import omit_excess
 
 pb = extraction_service_pb2
@@ -151,10 +152,30 @@ def encode_generation(generation: Generation) -> pb.GenerateMemoriesResponse:
             invalid_count=dropped.invalid,
             off_topic_count=dropped.off_topic,
             incomplete=dropped.incomplete,
+            held_count=dropped.held,
         ),
     )
     omit_excess(answer, answer.memories)
     return answer
+
+
+def encode_approval(generation: Generation) -> pb.ApproveMemoryResponse:
+    return pb.ApproveMemoryResponse(memories=[_encode_generated(each) for each in generation.memories])
+
+
+def encode_held_memory(held: HeldMemory) -> held_memory_pb2.HeldMemory:
+    said = held.candidate.learned.utterances
+    return held_memory_pb2.HeldMemory(
+        held_memory_id=held.candidate.held_memory_id,
+        memory=encode_memory(held.memory),
+        quotations=[
+            held_memory_pb2.Quotation(
+                turn_id=each.turn_id, role=each.role, event_time=encode_time(each.time), text=each.text
+            )
+            for each in said
+        ],
+        create_time=encode_time(held.candidate.create_time),
+    )
 
 
 def _encode_generated(generated: GeneratedMemory) -> pb.GeneratedMemory:
