@@ -38,6 +38,20 @@ def entry_id_of(name: str, store_id: str) -> str:
     return entry_id
 
 
+def place_of(entry: str, store: str) -> tuple[str, str]:
+    """The store and the entry that "memory-stores/<store>/entries/<id>" names, or an id in the store that is given.
+
+    Raises:
+        MemoryClientError: It is neither.
+    """
+    if not entry.startswith(STORES):
+        return store_id_of(store), entry
+    store_name, found, entry_id = entry.partition(ENTRIES)
+    if not found:
+        raise MemoryClientError(f"{entry!r} names no entry")
+    return store_id_of(store_name), entry_id
+
+
 def scope_of(actor_id: str, session_id: str | None) -> models.Scope:
     """Exactly whose an entry is.
 

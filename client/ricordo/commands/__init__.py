@@ -2,6 +2,7 @@
 
 import typer
 
+from ricordo.commands import entries, stores
 from ricordo.commands.connection import connection
 from ricordo.commands.model_context import mcp
 
@@ -15,4 +16,6 @@ def main() -> None:
         epilog="All other commands come with the server: pip install 'ricordo[server,embedded,local]'"
     )(connection)
     app.command()(mcp)
+    stores.register(app)
+    entries.register(app)
     app(prog_name="ricordo")

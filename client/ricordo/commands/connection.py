@@ -8,6 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from ricordo import Client
+from ricordo._settings import find_credential
+
 DEFAULT_TARGET = "127.0.0.1:7483"
 
 Target = Annotated[str, typer.Option(envvar="RICORDO_TARGET", help="The server, as host:port.")]
@@ -48,3 +51,8 @@ def connection(
     files = {"root_certificates": ca, "certificate_chain": client_certificate, "private_key": client_key}
     pem = {name: path.read_bytes() for name, path in files.items() if path}
     _connection.set({"tls": tls, **pem})
+
+
+def connect(target: str, token: str | None) -> Client:
+    """A client as the options and the environment say: a token, or the service account of the environment."""
+    return Client(target, **find_credential(token, None, None, None, None), **connection_options())

@@ -13,11 +13,11 @@ import typer
 from ricordo import AsyncClient, AsyncMemory, MemoryRequestContext
 from ricordo._settings import find_credential
 from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connection_options
+from ricordo.commands.output import FAULT, INTERRUPTED, MISUSE
 from ricordo.errors import MemoryClientError
 from ricordo.identity import first_given
 
 HOST = "127.0.0.1"
-FAULT, MISUSE, INTERRUPTED = 1, 2, 130
 
 
 def mcp(

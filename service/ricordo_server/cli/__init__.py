@@ -2,6 +2,7 @@
 
 import typer
 
+from ricordo.commands import entries, stores
 from ricordo.commands.connection import connection
 from ricordo.commands.model_context import mcp
 from ricordo_server.cli import (
@@ -27,6 +28,8 @@ operate.register(app)
 keys.register(app)
 use.register(app)
 app.command()(mcp)
+stores.register(app)
+entries.register(app)
 project.register(app)
 queue.register(app)
 service_account.register(app)

@@ -16,10 +16,10 @@ import pydantic
 import typer
 
 import ricordo
+from ricordo.commands.output import printable
 from ricordo_server.cli import options
 from ricordo_server.cli.failures import MISUSE, Refusal, failures_told
 from ricordo_server.cli.options import connect
-from ricordo_server.cli.output import printable
 from ricordo_server.cli.statement import StatedAccount, StatedGrant, StatedStore, Statement, read_statement
 
 

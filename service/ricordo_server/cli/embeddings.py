@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import ricordo
+from ricordo.commands.output import printable
 from ricordo_server.cli import options
 from ricordo_server.cli.failures import MISUSE, Refusal, failures_told
-from ricordo_server.cli.output import printable
 from ricordo_server.cli.stack import existing_stack
 from ricordo_server.db.migrations import register_embedding_model
 from ricordo_server.embedding import EmbeddingSettings, probe_embedder

@@ -7,6 +7,7 @@ import pydantic
 import typer
 
 import ricordo
+from ricordo.commands.output import START_A_SERVER
 from ricordo_server.credentials.key_sealing import KeySecretError
 from ricordo_server.db.installation import DATABASE_ERRORS, describe
 from ricordo_server.domain.ports import EmbeddingError
@@ -80,10 +81,7 @@ def _explain_call(error: ricordo.RicordoError) -> str:
     is_late = isinstance(error, ricordo.errors.DeadlineExceededError)
     if isinstance(error, ricordo.errors.MemoryConnectionError) and not is_late:
         target = error.message.split(": ", 1)[0]
-        return (
-            f"no server answers at {target}: start one with `ricordo up`, or name another with --target "
-            "(RICORDO_TARGET); one with TLS wants --tls before the command, and maybe --client-certificate"
-        )
+        return f"no server answers at {target}: {START_A_SERVER}"
     return str(error)
 
 

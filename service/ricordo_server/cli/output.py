@@ -6,6 +6,7 @@ from typing import Any
 import typer
 
 import ricordo
+from ricordo.commands.output import printable
 
 Hit = ricordo.models.MemoryHit | ricordo.models.TurnHit
 Row = ricordo.models.Memory | ricordo.models.Turn
@@ -13,13 +14,6 @@ Result = (
     ricordo.models.SearchResult[ricordo.models.MemoryHit]
     | ricordo.models.SearchResult[ricordo.models.TurnHit]
 )
-
-# Content comes from anywhere: an escape sequence in it must not reach the terminal.
-UNPRINTABLE = {code: "�" for code in (*range(32), 127, *range(128, 160)) if chr(code) not in "\n\t"}
-
-
-def printable(text: str) -> str:
-    return text.translate(UNPRINTABLE)
 
 
 def describe_result(result: Result) -> dict[str, Any]:

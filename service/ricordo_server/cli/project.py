@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 import ricordo
+from ricordo.commands.output import printable
 from ricordo_server.cli import options
 from ricordo_server.cli.failures import MISUSE, Refusal, failures_told
-from ricordo_server.cli.output import printable
 
 Project = ricordo.models.Project
 MetadataKey = ricordo.models.MetadataKey

@@ -8,12 +8,12 @@ from uuid import UUID
 import typer
 
 import ricordo
+from ricordo.commands.output import printable
 from ricordo_server.app.access_tokens import TokenNames, sign_token
 from ricordo_server.app.key_ring import OpenKey
 from ricordo_server.cli import options
 from ricordo_server.cli.failures import FAULT, MISUSE, Refusal, failures_told
 from ricordo_server.cli.options import connect, load_settings, require
-from ricordo_server.cli.output import printable
 from ricordo_server.credentials.key_sealing import KeySealing
 from ricordo_server.credentials.secrets import make_secret
 from ricordo_server.db import installation

@@ -1,0 +1,177 @@
+"""The commands `ricordo stores`: containers of entries, and who may use them."""
+
+from typing import Annotated, Any
+
+import typer
+
+from ricordo import models
+from ricordo._convert.store_entries import store_id_of
+from ricordo._sync.memory_stores import MemoryStore
+from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connect
+from ricordo.commands.output import Format, Output, failures_told, print_json, print_line
+
+StoreId = Annotated[str, typer.Argument(help="The store's id, or memory-stores/<id>.")]
+Principal = Annotated[str, typer.Argument(help="The id of a principal, as `service-account list` shows it.")]
+Description = Annotated[str | None, typer.Option(help="What it is for.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+PageToken = Annotated[str, typer.Option(help="Where to continue.")]
+
+commands = typer.Typer(help="Stores of entries, and who may use them.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the program."""
+    commands.command("create")(create)
+    commands.command("list")(list_stores)
+    commands.command("get")(get)
+    commands.command("update")(update)
+    commands.command("delete")(delete)
+    commands.command("grant")(grant)
+    commands.command("revoke")(revoke)
+    commands.command("grants")(grants)
+    app.add_typer(commands, name="stores")
+
+
+def create(
+    store_id: Annotated[str, typer.Argument(help="3 to 56 of a-z, 0-9 and -, first a letter.")],
+    description: Description = None,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Create a store that only its creator, the project's admins and those with a grant can use."""
+    with failures_told(output), connect(target, token) as client:
+        _print_store(client.memory_stores.create(store_id, description=description or ""), output)
+
+
+def list_stores(
+    name: Annotated[str, typer.Option(help="Only stores whose id contains this.")] = "",
+    every: Annotated[bool, typer.Option("--all", help="All pages.")] = False,
+    page_size: Annotated[int, typer.Option(help="Stores a page.", min=1, max=100)] = 25,
+    page_token: PageToken = "",
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """List the stores that the credential may see."""
+    with failures_told(output), connect(target, token) as client:
+        pager = client.memory_stores.list(page_size=page_size, page_token=page_token)
+        if every or name:
+            stores, following = [store for store in pager if name.lower() in store.id], ""
+        else:
+            page = next(pager.pages())
+            stores, following = list(page.items), page.next_page_token
+    if output is Format.JSON:
+        print_json({"stores": [_describe(store) for store in stores], "next_page_token": following})
+        return
+    for store in stores:
+        print_line(store.id, store.record.access.value, store.description)
+    tell_following(following)
+
+
+def get(
+    store_id: StoreId, output: Output = Format.TEXT, target: Target = DEFAULT_TARGET, token: Token = None
+) -> None:
+    """Show a store."""
+    with failures_told(output), connect(target, token) as client:
+        _print_store(client.memory_stores.get(store_id), output)
+
+
+def update(
+    store_id: StoreId,
+    description: Description = None,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Change the description of a store; "" clears it."""
+    with failures_told(output), connect(target, token) as client:
+        _print_store(client.memory_stores.update(store_id, description=description), output)
+
+
+def delete(
+    store_id: StoreId,
+    yes: Yes = False,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Delete a store with everything in it."""
+    confirm(f"Delete the store {store_id} with everything in it?", yes)
+    with failures_told(output), connect(target, token) as client:
+        client.memory_stores.delete(store_id)
+    tell_done(output, "deleted", store_id)
+
+
+def grant(
+    store_id: StoreId,
+    principal: Principal,
+    permission: Annotated[
+        models.GrantedAccess, typer.Option(help="How far it goes.", case_sensitive=False)
+    ] = (models.GrantedAccess.WRITE),
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Let a service account use a store."""
+    with failures_told(output), connect(target, token) as client:
+        client.memory_stores.grant_permission(store_id, principal, permission.value)
+    tell_done(output, "granted", principal)
+
+
+def revoke(
+    store_id: StoreId,
+    principal: Principal,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Take a grant back."""
+    with failures_told(output), connect(target, token) as client:
+        client.stores.revoke(store_id_of(store_id), principal)
+    tell_done(output, "revoked", principal)
+
+
+def grants(
+    store_id: StoreId, output: Output = Format.TEXT, target: Target = DEFAULT_TARGET, token: Token = None
+) -> None:
+    """List who may use a store beside its creator and the project's admins."""
+    with failures_told(output), connect(target, token) as client:
+        found = list(client.stores.list_grants(store_id_of(store_id)))
+    if output is Format.JSON:
+        print_json({"grants": [each.model_dump(mode="json") for each in found]})
+        return
+    for each in found:
+        print_line(each.principal_id, each.access.value)
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Asks before what cannot be taken back."""
+    if not yes:
+        typer.confirm(question, abort=True, err=True)
+
+
+def tell_done(output: Format, what: str, which: str) -> None:
+    """What became of it."""
+    if output is Format.JSON:
+        print_json({what: which})
+    else:
+        print_line(f"{what.capitalize()}: {which}")
+
+
+def tell_following(page_token: str) -> None:
+    """That there is more."""
+    if page_token:
+        typer.echo(f"There are more: --page-token {page_token}", err=True)
+
+
+def _describe(store: MemoryStore) -> dict[str, Any]:
+    return {"name": store.name, **store.record.model_dump(mode="json", exclude={"language"})}
+
+
+def _print_store(store: MemoryStore, output: Format) -> None:
+    if output is Format.JSON:
+        print_json(_describe(store))
+        return
+    print_line(store.id, store.record.access.value, store.description)
+    print_line(f"created {store.create_time:%Y-%m-%d %H:%M}", f"by {store.creator_user_id}")
