@@ -195,6 +195,21 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
     "MemoryService.UpdateMemory": update_memories,
     "MemoryService.PutMemory": put_memories,
     "MemoryService.DeleteMemory": delete_memories,
+    "MemoryService.DeleteMemories": lambda names: [
+        *(
+            m.DeleteMemoriesRequest(scope=scope, force=force)
+            for scope in scopes(names)[1:3]
+            for force in (False, True)
+        ),
+        m.DeleteMemoriesRequest(filter=contains(names), request_id=names.request_id),
+        m.DeleteMemoriesRequest(filter=contains(names), force=True),
+    ],
+    "MemoryService.MoveMemory": lambda names: [
+        m.MoveMemoryRequest(
+            memory_id=names.memory_id, key="/moved", expected_revision=expected, request_id=request_id
+        )
+        for expected, request_id in ((None, ""), (1, names.request_id), (99, ""))
+    ],
     "MemoryService.SearchMemories": lambda names: [
         m.SearchMemoriesRequest(options=options, scope=scope, include_embedding=True)
         for options, scope in searches(names)

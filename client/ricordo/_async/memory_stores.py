@@ -342,6 +342,43 @@ class AsyncMemoryStore:
         )
         return [AsyncEntryHit(self._entry(hit.memory, view), hit.score) for hit in found.hits]
 
+    async def delete_prefix(
+        self,
+        prefix: str,
+        *,
+        actor_id: str,
+        session_id: str | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> int:
+        """Deletes every entry of an actor whose path begins with a prefix.
+
+        Args:
+            prefix: How their paths begin: "/notes/" takes what is in that folder.
+            actor_id: Whose.
+            session_id: Only those of this session; entries without a session are left out.
+            dry_run: Only count them.
+            timeout: Seconds for each 500.
+
+        Returns:
+            How many were, or would be, deleted.
+        """
+        matching = entries.matching(actor_id, session_id)
+        condition = entries.path_filter(None, prefix)
+        deleted = 0
+        while True:
+            step = await self._memories.delete_matching(
+                scope=matching,
+                kinds=DOCUMENTS,
+                filters=condition,
+                force=not dry_run,
+                store=self.id,
+                timeout=timeout,
+            )
+            deleted += step.deleted
+            if dry_run or step.deleted == 0 or step.deleted == step.matching:
+                return step.matching if dry_run else deleted
+
     def _entry(self, memory: models.Memory, view: View = View.FULL) -> "AsyncStoredEntry":
         return AsyncStoredEntry.model_validate(entries.entry_fields(memory, self.id, view))._in(self)
 
@@ -360,14 +397,16 @@ class AsyncStoredEntry(StoreEntry):
         *,
         content: str | None = None,
         description: str | None = None,
+        pinned: bool | None = None,
         expected_revision: int | None = None,
         timeout: float | None = None,
     ) -> "AsyncStoredEntry":
-        """Changes content, description or both; "" clears a description.
+        """Changes content, description, or whether pipelines leave the entry alone; "" clears a description.
 
         Args:
             content: The new content.
             description: The new description.
+            pinned: Whether pipelines leave it as it is.
             expected_revision: Refuse when the entry is at another one.
             timeout: Seconds.
 
@@ -378,7 +417,7 @@ class AsyncStoredEntry(StoreEntry):
         """
         memory = await self._store._memories.update(
             self.entry_id,
-            entries.changes_of(content, description),
+            entries.changes_of(content, description, pinned),
             expected_revision=expected_revision,
             store=self._store.id,
             timeout=timeout,
@@ -394,6 +433,21 @@ class AsyncStoredEntry(StoreEntry):
         """
         content = entries.replaced_once(self.content, old, new)
         return await self.update(content=content, expected_revision=self.revision, timeout=timeout)
+
+    async def move(
+        self, path: str, *, expected_revision: int | None = None, timeout: float | None = None
+    ) -> "AsyncStoredEntry":
+        """Gives the entry another path, in the same session; it keeps its id and its history.
+
+        Raises:
+            AlreadyExistsError: The actor has an entry at this path.
+            NotFoundError: It is not there any more.
+            RevisionMismatchError: It is not at the expected revision.
+        """
+        memory = await self._store._memories.move(
+            self.entry_id, path, expected_revision=expected_revision, store=self._store.id, timeout=timeout
+        )
+        return self._store._entry(memory)
 
     async def delete(self, *, expected_revision: int | None = None, timeout: float | None = None) -> None:
         """Deletes the entry.

@@ -31,6 +31,7 @@ def encode_memory(
         event_end_time=values.encode_time(memory.event_end_time, "event_end_time"),
         expire_time=expire_time,
         ttl=values.encode_duration(ttl),
+        pinned=memory.pinned,
     )
     details.set_details(message, memory.details)
     if isinstance(memory, models.NewMemory):
@@ -84,6 +85,7 @@ def decode_memory(memory: memory_pb2.Memory) -> models.Memory:
         event_end_time=values.decode_optional_time(memory.event_end_time, memory.HasField("event_end_time")),
         expire_time=values.decode_optional_time(memory.expire_time, memory.HasField("expire_time")),
         delete_time=values.decode_optional_time(memory.delete_time, memory.HasField("delete_time")),
+        pinned=memory.pinned,
         has_embedding=memory.has_embedding,
         embedding_model=memory.embedding_model,
         content_omitted=memory.content_omitted,

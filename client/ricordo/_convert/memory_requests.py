@@ -179,6 +179,45 @@ def delete_request(
 
 
 @sendable
+def delete_matching_request(
+    *,
+    scope: models.ScopeFilter | None,
+    visibility: models.Visibility | str | None,
+    kinds: Collection[models.MemoryKind | str],
+    custom_types: Collection[str],
+    filters: FilterInput | None,
+    force: bool,
+    store: str | None,
+    request_id: str | None,
+) -> pb.DeleteMemoriesRequest:
+    """Asks to delete the memories that match."""
+    return pb.DeleteMemoriesRequest(
+        store_id=store or "",
+        scope=scopes.encode_scope_filter(scope),
+        visibility=enums.VISIBILITY.encode(visibility),
+        kinds=[enums.MEMORY_KIND.encode(kind) for kind in kinds],
+        custom_types=custom_types,
+        **encode_condition(filters, MEMORY_FIELDS),
+        force=force,
+        request_id=paging.fresh(request_id),
+    )
+
+
+@sendable
+def move_request(
+    memory_id: str, key: str, *, expected_revision: int | None, store: str | None, request_id: str | None
+) -> pb.MoveMemoryRequest:
+    """Asks to give a document another path."""
+    return pb.MoveMemoryRequest(
+        store_id=store or "",
+        memory_id=memory_id,
+        key=key,
+        expected_revision=expected_revision,
+        request_id=paging.fresh(request_id),
+    )
+
+
+@sendable
 def search_request(
     options: search_pb2.SearchOptions,
     *,

@@ -101,16 +101,18 @@ def put_mask(description: str | None) -> list[str]:
     return ["content"] if description is None else ["content", "description"]
 
 
-def changes_of(content: str | None, description: str | None) -> models.MemoryChanges:
+def changes_of(
+    content: str | None, description: str | None, pinned: bool | None = None
+) -> models.MemoryChanges:
     """What an update changes; "" clears.
 
     Raises:
         MemoryClientError: Nothing is given.
     """
-    given = {"content": content, "description": description}
+    given = {"content": content, "description": description, "pinned": pinned}
     fields = {name: value for name, value in given.items() if value is not None}
     if not fields:
-        raise MemoryClientError("give content, description or both")
+        raise MemoryClientError("give content, description or pinned")
     return models.MemoryChanges.model_validate(fields)
 
 
@@ -191,6 +193,7 @@ def entry_fields(
         "description": memory.description,
         "source_type": EntrySource.DREAMER if is_distilled else EntrySource.AGENT,
         "revision": memory.revision,
+        "pinned": memory.pinned,
         "create_time": memory.create_time,
         "update_time": memory.update_time,
     }

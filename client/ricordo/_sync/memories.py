@@ -328,6 +328,82 @@ class Memories:
         )
         self._connection.call(lambda stubs: stubs.memories.DeleteMemory, request, timeout)
 
+    def delete_matching(
+        self,
+        *,
+        scope: models.ScopeFilter | None = None,
+        visibility: Visibility | str | None = None,
+        kinds: Collection[MemoryKind | str] = (),
+        custom_types: Collection[str] = (),
+        filters: FilterInput | None = None,
+        force: bool = False,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.DeletedMemories:
+        """Deletes up to 500 memories that match, as `delete` does; without `force` it only counts them.
+
+        Args:
+            scope: Whose.
+            visibility: Only those of this visibility.
+            kinds: Only these kinds.
+            custom_types: Only these custom types.
+            filters: Further conditions: see `ricordo.filters`.
+            force: Delete them.
+            store: The store.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+
+        Returns:
+            How many matched, and how many were deleted: call it again while there are more.
+
+        Raises:
+            MemoryBadRequestError: Nothing says which.
+        """
+        request = requests.delete_matching_request(
+            scope=scope,
+            visibility=visibility,
+            kinds=kinds,
+            custom_types=custom_types,
+            filters=filters,
+            force=force,
+            store=store,
+            request_id=request_id,
+        )
+        reply = self._connection.call(lambda stubs: stubs.memories.DeleteMemories, request, timeout)
+        return models.DeletedMemories(matching=reply.matching_count, deleted=reply.deleted_count)
+
+    def move(
+        self,
+        memory_id: str,
+        key: str,
+        *,
+        expected_revision: int | None = None,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> models.Memory:
+        """Gives a document another path; it keeps its id and its history.
+
+        Args:
+            memory_id: The document.
+            key: The new path.
+            expected_revision: Refuse when the memory is at another one.
+            store: The store.
+            request_id: Makes a repeat safe.
+            timeout: Seconds.
+
+        Raises:
+            NotFoundError: There is no such memory.
+            AlreadyExistsError: There is a document at this path.
+            RevisionMismatchError: It is not at the expected revision.
+        """
+        request = requests.move_request(
+            memory_id, key, expected_revision=expected_revision, store=store, request_id=request_id
+        )
+        reply = self._connection.call(lambda stubs: stubs.memories.MoveMemory, request, timeout)
+        return decode_memory(reply.memory)
+
     def rollback(
         self,
         memory_id: str,

@@ -337,6 +337,43 @@ class MemoryStore:
         )
         return [EntryHit(self._entry(hit.memory, view), hit.score) for hit in found.hits]
 
+    def delete_prefix(
+        self,
+        prefix: str,
+        *,
+        actor_id: str,
+        session_id: str | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> int:
+        """Deletes every entry of an actor whose path begins with a prefix.
+
+        Args:
+            prefix: How their paths begin: "/notes/" takes what is in that folder.
+            actor_id: Whose.
+            session_id: Only those of this session; entries without a session are left out.
+            dry_run: Only count them.
+            timeout: Seconds for each 500.
+
+        Returns:
+            How many were, or would be, deleted.
+        """
+        matching = entries.matching(actor_id, session_id)
+        condition = entries.path_filter(None, prefix)
+        deleted = 0
+        while True:
+            step = self._memories.delete_matching(
+                scope=matching,
+                kinds=DOCUMENTS,
+                filters=condition,
+                force=not dry_run,
+                store=self.id,
+                timeout=timeout,
+            )
+            deleted += step.deleted
+            if dry_run or step.deleted == 0 or step.deleted == step.matching:
+                return step.matching if dry_run else deleted
+
     def _entry(self, memory: models.Memory, view: View = View.FULL) -> "StoredEntry":
         return StoredEntry.model_validate(entries.entry_fields(memory, self.id, view))._in(self)
 
@@ -355,14 +392,16 @@ class StoredEntry(StoreEntry):
         *,
         content: str | None = None,
         description: str | None = None,
+        pinned: bool | None = None,
         expected_revision: int | None = None,
         timeout: float | None = None,
     ) -> "StoredEntry":
-        """Changes content, description or both; "" clears a description.
+        """Changes content, description, or whether pipelines leave the entry alone; "" clears a description.
 
         Args:
             content: The new content.
             description: The new description.
+            pinned: Whether pipelines leave it as it is.
             expected_revision: Refuse when the entry is at another one.
             timeout: Seconds.
 
@@ -373,7 +412,7 @@ class StoredEntry(StoreEntry):
         """
         memory = self._store._memories.update(
             self.entry_id,
-            entries.changes_of(content, description),
+            entries.changes_of(content, description, pinned),
             expected_revision=expected_revision,
             store=self._store.id,
             timeout=timeout,
@@ -389,6 +428,21 @@ class StoredEntry(StoreEntry):
         """
         content = entries.replaced_once(self.content, old, new)
         return self.update(content=content, expected_revision=self.revision, timeout=timeout)
+
+    def move(
+        self, path: str, *, expected_revision: int | None = None, timeout: float | None = None
+    ) -> "StoredEntry":
+        """Gives the entry another path, in the same session; it keeps its id and its history.
+
+        Raises:
+            AlreadyExistsError: The actor has an entry at this path.
+            NotFoundError: It is not there any more.
+            RevisionMismatchError: It is not at the expected revision.
+        """
+        memory = self._store._memories.move(
+            self.entry_id, path, expected_revision=expected_revision, store=self._store.id, timeout=timeout
+        )
+        return self._store._entry(memory)
 
     def delete(self, *, expected_revision: int | None = None, timeout: float | None = None) -> None:
         """Deletes the entry.

@@ -56,6 +56,7 @@ from ricordo.models.generation import (
 )
 from ricordo.models.memory import (
     CustomDetails,
+    DeletedMemories,
     Details,
     Domain,
     EpisodicDetails,
@@ -154,6 +155,7 @@ __all__ = [
     "CustomMemorySaveResult",
     "CustomType",
     "DeleteResult",
+    "DeletedMemories",
     "DeletedSession",
     "DeletedTurn",
     "Details",

@@ -82,7 +82,7 @@ class NewMemory(Model):
     `content` holds at most 256 KiB of UTF-8, `title` 1 KiB, `description` 8 KiB, `key` 512 bytes. `memory_id`
     may be chosen by service credentials: at most 63 of `[a-z0-9-]`. `custom_type` goes with the kind `custom`
     only. Without a `visibility`, taxonomic memories are written `org` and all others `private`. `expire_time`
-    must lie in the future. Times need a zone.
+    must lie in the future. Times need a zone. What is `pinned` no extraction changes, replaces or deletes.
     """
 
     kind: MemoryKind = MemoryKind.SEMANTIC
@@ -104,6 +104,7 @@ class NewMemory(Model):
     event_time: datetime | None = None
     event_end_time: datetime | None = None
     expire_time: datetime | None = None
+    pinned: bool = False
 
 
 class Memory(NewMemory):
@@ -144,6 +145,7 @@ class MemoryChanges(Model):
     event_time: datetime | None = None
     event_end_time: datetime | None = None
     expire_time: datetime | None = None
+    pinned: bool = False
 
 
 class MemoryRevision(Model):
@@ -152,6 +154,13 @@ class MemoryRevision(Model):
     memory: Memory
     revision_time: datetime
     action: RevisionAction
+
+
+class DeletedMemories(Model):
+    """How many memories matched that the caller may write, and how many of them were deleted."""
+
+    matching: int
+    deleted: int = 0
 
 
 class Domain(Model):

@@ -16,6 +16,7 @@ class StoreEntry(Model):
     """An entry. Within a store it is identified by actor, session and path; an empty session is none.
 
     `name` is "memory-stores/<store>/entries/<entry_id>". `content` is None where it was not asked for. Times are UTC.
+    What is `pinned` no pipeline changes or deletes.
     """
 
     name: str
@@ -27,6 +28,7 @@ class StoreEntry(Model):
     description: str
     source_type: EntrySource
     revision: int
+    pinned: bool = False
     create_time: datetime
     update_time: datetime
 

@@ -28,7 +28,7 @@ from ricordo.v1 import metadata_pb2 as ricordo_dot_v1_dot_metadata__pb2
 from ricordo.v1 import scope_pb2 as ricordo_dot_v1_dot_scope__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17ricordo/v1/memory.proto\x12\nricordo.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19ricordo/v1/metadata.proto\x1a\x16ricordo/v1/scope.proto\"\xce\t\n\x06Memory\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12\x10\n\x08store_id\x18\x02 \x01(\t\x12$\n\x04kind\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x13\n\x0b\x63ustom_type\x18\x04 \x01(\t\x12\x0b\n\x03key\x18\x05 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x06 \x01(\t\x12\r\n\x05title\x18\x07 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x08 \x01(\t\x12 \n\x05scope\x18\t \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x10\n\x08\x61gent_id\x18\n \x01(\t\x12*\n\nvisibility\x18\x0b \x01(\x0e\x32\x16.ricordo.v1.Visibility\x12\x32\n\x08metadata\x18\x0c \x03(\x0b\x32 .ricordo.v1.Memory.MetadataEntry\x12!\n\x06topics\x18\r \x03(\x0b\x32\x11.ricordo.v1.Topic\x12\x0c\n\x04tags\x18\x0e \x03(\t\x12/\n\x08\x65pisodic\x18\x0f \x01(\x0b\x32\x1b.ricordo.v1.EpisodicDetailsH\x00\x12\x33\n\nprocedural\x18\x10 \x01(\x0b\x32\x1d.ricordo.v1.ProceduralDetailsH\x00\x12\x31\n\ttaxonomic\x18\x11 \x01(\x0b\x32\x1c.ricordo.v1.TaxonomicDetailsH\x00\x12+\n\x06\x63ustom\x18\x12 \x01(\x0b\x32\x19.ricordo.v1.CustomDetailsH\x00\x12-\n\x07profile\x18\x13 \x01(\x0b\x32\x1a.ricordo.v1.ProfileDetailsH\x00\x12(\n\x06source\x18\x14 \x01(\x0e\x32\x18.ricordo.v1.MemorySource\x12*\n\nprovenance\x18\x15 \x01(\x0b\x32\x16.ricordo.v1.Provenance\x12\x10\n\x08revision\x18\x16 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x17 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x18 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nevent_time\x18\x19 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x0e\x65vent_end_time\x18\x1a \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\x0b\x65xpire_time\x18\x1b \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x01\x12(\n\x03ttl\x18\x1c \x01(\x0b\x32\x19.google.protobuf.DurationH\x01\x12/\n\x0b\x64\x65lete_time\x18\x1d \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rhas_embedding\x18\x1e \x01(\x08\x12\x17\n\x0f\x65mbedding_model\x18\x1f \x01(\t\x12\x17\n\x0f\x63ontent_omitted\x18  \x01(\x08\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\x42\t\n\x07\x64\x65tailsB\x0c\n\nexpiration\"U\n\x05Topic\x12+\n\x07managed\x18\x01 \x01(\x0e\x32\x18.ricordo.v1.ManagedTopicH\x00\x12\x16\n\x0c\x63ustom_label\x18\x02 \x01(\tH\x00\x42\x07\n\x05label\"8\n\x0f\x45pisodicDetails\x12\x14\n\x0cparticipants\x18\x01 \x03(\t\x12\x0f\n\x07summary\x18\x02 \x01(\t\"\xbc\x01\n\x11ProceduralDetails\x12\r\n\x05steps\x18\x01 \x03(\t\x12\x11\n\tresources\x18\x02 \x03(\t\x12\x15\n\rallowed_tools\x18\x03 \x03(\t\x12\x15\n\rcompatibility\x18\x04 \x01(\t\x12\x0f\n\x07license\x18\x05 \x01(\t\x12\x1a\n\x12trigger_conditions\x18\x06 \x03(\t\x12\x15\n\rsource_format\x18\x07 \x01(\t\x12\x13\n\x0bsource_path\x18\x08 \x01(\t\"G\n\x10TaxonomicDetails\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0c\n\x04term\x18\x02 \x01(\t\x12\x15\n\rrelated_terms\x18\x03 \x03(\t\"\xb5\x01\n\rCustomDetails\x12N\n\x13\x63ontextual_metadata\x18\x01 \x03(\x0b\x32\x31.ricordo.v1.CustomDetails.ContextualMetadataEntry\x1aT\n\x17\x43ontextualMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\"7\n\x0eProfileDetails\x12\x11\n\tschema_id\x18\x01 \x01(\t\x12\x12\n\nfield_name\x18\x02 \x01(\t\"\xa1\x01\n\nProvenance\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x10\n\x08turn_ids\x18\x02 \x03(\t\x12\x17\n\x0fsource_store_id\x18\x03 \x01(\t\x12\x13\n\x0bsnapshot_id\x18\x04 \x01(\t\x12\x18\n\x10\x65xtraction_model\x18\x05 \x01(\t\x12\x16\n\x0eprompt_version\x18\x06 \x01(\t\x12\r\n\x05trust\x18\x07 \x01(\t\"\x93\x01\n\x0eMemoryRevision\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12\x31\n\rrevision_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\x06\x61\x63tion\x18\x03 \x01(\x0e\x32\x1a.ricordo.v1.RevisionAction*\xdf\x01\n\nMemoryKind\x12\x1b\n\x17MEMORY_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14MEMORY_KIND_SEMANTIC\x10\x01\x12\x18\n\x14MEMORY_KIND_EPISODIC\x10\x02\x12\x1a\n\x16MEMORY_KIND_PROCEDURAL\x10\x03\x12\x19\n\x15MEMORY_KIND_TAXONOMIC\x10\x04\x12\x18\n\x14MEMORY_KIND_DOCUMENT\x10\x05\x12\x17\n\x13MEMORY_KIND_PROFILE\x10\x06\x12\x16\n\x12MEMORY_KIND_CUSTOM\x10\x07*\x96\x01\n\x0cMemorySource\x12\x1d\n\x19MEMORY_SOURCE_UNSPECIFIED\x10\x00\x12\x17\n\x13MEMORY_SOURCE_AGENT\x10\x01\x12\x16\n\x12MEMORY_SOURCE_USER\x10\x02\x12\x1c\n\x18MEMORY_SOURCE_EXTRACTION\x10\x03\x12\x18\n\x14MEMORY_SOURCE_IMPORT\x10\x04*\xcc\x01\n\x0cManagedTopic\x12\x1d\n\x19MANAGED_TOPIC_UNSPECIFIED\x10\x00\x12$\n MANAGED_TOPIC_USER_PERSONAL_INFO\x10\x01\x12\"\n\x1eMANAGED_TOPIC_USER_PREFERENCES\x10\x02\x12*\n&MANAGED_TOPIC_KEY_CONVERSATION_DETAILS\x10\x03\x12\'\n#MANAGED_TOPIC_EXPLICIT_INSTRUCTIONS\x10\x04*\x88\x01\n\x0eRevisionAction\x12\x1f\n\x1bREVISION_ACTION_UNSPECIFIED\x10\x00\x12\x1b\n\x17REVISION_ACTION_CREATED\x10\x01\x12\x1b\n\x17REVISION_ACTION_UPDATED\x10\x02\x12\x1b\n\x17REVISION_ACTION_DELETED\x10\x03\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17ricordo/v1/memory.proto\x12\nricordo.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19ricordo/v1/metadata.proto\x1a\x16ricordo/v1/scope.proto\"\xde\t\n\x06Memory\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12\x10\n\x08store_id\x18\x02 \x01(\t\x12$\n\x04kind\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x13\n\x0b\x63ustom_type\x18\x04 \x01(\t\x12\x0b\n\x03key\x18\x05 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x06 \x01(\t\x12\r\n\x05title\x18\x07 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x08 \x01(\t\x12 \n\x05scope\x18\t \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x10\n\x08\x61gent_id\x18\n \x01(\t\x12*\n\nvisibility\x18\x0b \x01(\x0e\x32\x16.ricordo.v1.Visibility\x12\x32\n\x08metadata\x18\x0c \x03(\x0b\x32 .ricordo.v1.Memory.MetadataEntry\x12!\n\x06topics\x18\r \x03(\x0b\x32\x11.ricordo.v1.Topic\x12\x0c\n\x04tags\x18\x0e \x03(\t\x12/\n\x08\x65pisodic\x18\x0f \x01(\x0b\x32\x1b.ricordo.v1.EpisodicDetailsH\x00\x12\x33\n\nprocedural\x18\x10 \x01(\x0b\x32\x1d.ricordo.v1.ProceduralDetailsH\x00\x12\x31\n\ttaxonomic\x18\x11 \x01(\x0b\x32\x1c.ricordo.v1.TaxonomicDetailsH\x00\x12+\n\x06\x63ustom\x18\x12 \x01(\x0b\x32\x19.ricordo.v1.CustomDetailsH\x00\x12-\n\x07profile\x18\x13 \x01(\x0b\x32\x1a.ricordo.v1.ProfileDetailsH\x00\x12(\n\x06source\x18\x14 \x01(\x0e\x32\x18.ricordo.v1.MemorySource\x12*\n\nprovenance\x18\x15 \x01(\x0b\x32\x16.ricordo.v1.Provenance\x12\x10\n\x08revision\x18\x16 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x17 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x18 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nevent_time\x18\x19 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x0e\x65vent_end_time\x18\x1a \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\x0b\x65xpire_time\x18\x1b \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x01\x12(\n\x03ttl\x18\x1c \x01(\x0b\x32\x19.google.protobuf.DurationH\x01\x12/\n\x0b\x64\x65lete_time\x18\x1d \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rhas_embedding\x18\x1e \x01(\x08\x12\x17\n\x0f\x65mbedding_model\x18\x1f \x01(\t\x12\x17\n\x0f\x63ontent_omitted\x18  \x01(\x08\x12\x0e\n\x06pinned\x18! \x01(\x08\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\x42\t\n\x07\x64\x65tailsB\x0c\n\nexpiration\"U\n\x05Topic\x12+\n\x07managed\x18\x01 \x01(\x0e\x32\x18.ricordo.v1.ManagedTopicH\x00\x12\x16\n\x0c\x63ustom_label\x18\x02 \x01(\tH\x00\x42\x07\n\x05label\"8\n\x0f\x45pisodicDetails\x12\x14\n\x0cparticipants\x18\x01 \x03(\t\x12\x0f\n\x07summary\x18\x02 \x01(\t\"\xbc\x01\n\x11ProceduralDetails\x12\r\n\x05steps\x18\x01 \x03(\t\x12\x11\n\tresources\x18\x02 \x03(\t\x12\x15\n\rallowed_tools\x18\x03 \x03(\t\x12\x15\n\rcompatibility\x18\x04 \x01(\t\x12\x0f\n\x07license\x18\x05 \x01(\t\x12\x1a\n\x12trigger_conditions\x18\x06 \x03(\t\x12\x15\n\rsource_format\x18\x07 \x01(\t\x12\x13\n\x0bsource_path\x18\x08 \x01(\t\"G\n\x10TaxonomicDetails\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0c\n\x04term\x18\x02 \x01(\t\x12\x15\n\rrelated_terms\x18\x03 \x03(\t\"\xb5\x01\n\rCustomDetails\x12N\n\x13\x63ontextual_metadata\x18\x01 \x03(\x0b\x32\x31.ricordo.v1.CustomDetails.ContextualMetadataEntry\x1aT\n\x17\x43ontextualMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\"7\n\x0eProfileDetails\x12\x11\n\tschema_id\x18\x01 \x01(\t\x12\x12\n\nfield_name\x18\x02 \x01(\t\"\xa1\x01\n\nProvenance\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x10\n\x08turn_ids\x18\x02 \x03(\t\x12\x17\n\x0fsource_store_id\x18\x03 \x01(\t\x12\x13\n\x0bsnapshot_id\x18\x04 \x01(\t\x12\x18\n\x10\x65xtraction_model\x18\x05 \x01(\t\x12\x16\n\x0eprompt_version\x18\x06 \x01(\t\x12\r\n\x05trust\x18\x07 \x01(\t\"\x93\x01\n\x0eMemoryRevision\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12\x31\n\rrevision_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\x06\x61\x63tion\x18\x03 \x01(\x0e\x32\x1a.ricordo.v1.RevisionAction*\xdf\x01\n\nMemoryKind\x12\x1b\n\x17MEMORY_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14MEMORY_KIND_SEMANTIC\x10\x01\x12\x18\n\x14MEMORY_KIND_EPISODIC\x10\x02\x12\x1a\n\x16MEMORY_KIND_PROCEDURAL\x10\x03\x12\x19\n\x15MEMORY_KIND_TAXONOMIC\x10\x04\x12\x18\n\x14MEMORY_KIND_DOCUMENT\x10\x05\x12\x17\n\x13MEMORY_KIND_PROFILE\x10\x06\x12\x16\n\x12MEMORY_KIND_CUSTOM\x10\x07*\x96\x01\n\x0cMemorySource\x12\x1d\n\x19MEMORY_SOURCE_UNSPECIFIED\x10\x00\x12\x17\n\x13MEMORY_SOURCE_AGENT\x10\x01\x12\x16\n\x12MEMORY_SOURCE_USER\x10\x02\x12\x1c\n\x18MEMORY_SOURCE_EXTRACTION\x10\x03\x12\x18\n\x14MEMORY_SOURCE_IMPORT\x10\x04*\xcc\x01\n\x0cManagedTopic\x12\x1d\n\x19MANAGED_TOPIC_UNSPECIFIED\x10\x00\x12$\n MANAGED_TOPIC_USER_PERSONAL_INFO\x10\x01\x12\"\n\x1eMANAGED_TOPIC_USER_PREFERENCES\x10\x02\x12*\n&MANAGED_TOPIC_KEY_CONVERSATION_DETAILS\x10\x03\x12\'\n#MANAGED_TOPIC_EXPLICIT_INSTRUCTIONS\x10\x04*\x88\x01\n\x0eRevisionAction\x12\x1f\n\x1bREVISION_ACTION_UNSPECIFIED\x10\x00\x12\x1b\n\x17REVISION_ACTION_CREATED\x10\x01\x12\x1b\n\x17REVISION_ACTION_UPDATED\x10\x02\x12\x1b\n\x17REVISION_ACTION_DELETED\x10\x03\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,34 +40,34 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_MEMORY_METADATAENTRY']._serialized_options = b'8\001'
   _globals['_CUSTOMDETAILS_CONTEXTUALMETADATAENTRY']._loaded_options = None
   _globals['_CUSTOMDETAILS_CONTEXTUALMETADATAENTRY']._serialized_options = b'8\001'
-  _globals['_MEMORYKIND']._serialized_start=2353
-  _globals['_MEMORYKIND']._serialized_end=2576
-  _globals['_MEMORYSOURCE']._serialized_start=2579
-  _globals['_MEMORYSOURCE']._serialized_end=2729
-  _globals['_MANAGEDTOPIC']._serialized_start=2732
-  _globals['_MANAGEDTOPIC']._serialized_end=2936
-  _globals['_REVISIONACTION']._serialized_start=2939
-  _globals['_REVISIONACTION']._serialized_end=3075
+  _globals['_MEMORYKIND']._serialized_start=2369
+  _globals['_MEMORYKIND']._serialized_end=2592
+  _globals['_MEMORYSOURCE']._serialized_start=2595
+  _globals['_MEMORYSOURCE']._serialized_end=2745
+  _globals['_MANAGEDTOPIC']._serialized_start=2748
+  _globals['_MANAGEDTOPIC']._serialized_end=2952
+  _globals['_REVISIONACTION']._serialized_start=2955
+  _globals['_REVISIONACTION']._serialized_end=3091
   _globals['_MEMORY']._serialized_start=156
-  _globals['_MEMORY']._serialized_end=1386
-  _globals['_MEMORY_METADATAENTRY']._serialized_start=1287
-  _globals['_MEMORY_METADATAENTRY']._serialized_end=1361
-  _globals['_TOPIC']._serialized_start=1388
-  _globals['_TOPIC']._serialized_end=1473
-  _globals['_EPISODICDETAILS']._serialized_start=1475
-  _globals['_EPISODICDETAILS']._serialized_end=1531
-  _globals['_PROCEDURALDETAILS']._serialized_start=1534
-  _globals['_PROCEDURALDETAILS']._serialized_end=1722
-  _globals['_TAXONOMICDETAILS']._serialized_start=1724
-  _globals['_TAXONOMICDETAILS']._serialized_end=1795
-  _globals['_CUSTOMDETAILS']._serialized_start=1798
-  _globals['_CUSTOMDETAILS']._serialized_end=1979
-  _globals['_CUSTOMDETAILS_CONTEXTUALMETADATAENTRY']._serialized_start=1895
-  _globals['_CUSTOMDETAILS_CONTEXTUALMETADATAENTRY']._serialized_end=1979
-  _globals['_PROFILEDETAILS']._serialized_start=1981
-  _globals['_PROFILEDETAILS']._serialized_end=2036
-  _globals['_PROVENANCE']._serialized_start=2039
-  _globals['_PROVENANCE']._serialized_end=2200
-  _globals['_MEMORYREVISION']._serialized_start=2203
-  _globals['_MEMORYREVISION']._serialized_end=2350
+  _globals['_MEMORY']._serialized_end=1402
+  _globals['_MEMORY_METADATAENTRY']._serialized_start=1303
+  _globals['_MEMORY_METADATAENTRY']._serialized_end=1377
+  _globals['_TOPIC']._serialized_start=1404
+  _globals['_TOPIC']._serialized_end=1489
+  _globals['_EPISODICDETAILS']._serialized_start=1491
+  _globals['_EPISODICDETAILS']._serialized_end=1547
+  _globals['_PROCEDURALDETAILS']._serialized_start=1550
+  _globals['_PROCEDURALDETAILS']._serialized_end=1738
+  _globals['_TAXONOMICDETAILS']._serialized_start=1740
+  _globals['_TAXONOMICDETAILS']._serialized_end=1811
+  _globals['_CUSTOMDETAILS']._serialized_start=1814
+  _globals['_CUSTOMDETAILS']._serialized_end=1995
+  _globals['_CUSTOMDETAILS_CONTEXTUALMETADATAENTRY']._serialized_start=1911
+  _globals['_CUSTOMDETAILS_CONTEXTUALMETADATAENTRY']._serialized_end=1995
+  _globals['_PROFILEDETAILS']._serialized_start=1997
+  _globals['_PROFILEDETAILS']._serialized_end=2052
+  _globals['_PROVENANCE']._serialized_start=2055
+  _globals['_PROVENANCE']._serialized_end=2216
+  _globals['_MEMORYREVISION']._serialized_start=2219
+  _globals['_MEMORYREVISION']._serialized_end=2366
 # @@protoc_insertion_point(module_scope)

@@ -218,6 +218,7 @@ class Memory(_message.Message):
     HAS_EMBEDDING_FIELD_NUMBER: _builtins.int
     EMBEDDING_MODEL_FIELD_NUMBER: _builtins.int
     CONTENT_OMITTED_FIELD_NUMBER: _builtins.int
+    PINNED_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """The id; a UUIDv7 unless the caller chose one: at most 63 of `[a-z0-9-]`, first a letter, last no hyphen,
     unique in the store (ALREADY_EXISTS / ID_TAKEN).
@@ -231,7 +232,7 @@ class Memory(_message.Message):
     key: _builtins.str
     """Natural key, at most 512 bytes, unique among live rows of the store, kind, custom type and exact scope.
     SEMANTIC: a label. PROCEDURAL: the name. DOCUMENT: an absolute path without empty, `.` or `..` segments
-    (required). TAXONOMIC: made by the server from domain and term. Immutable.
+    (required), changed by MoveMemory. TAXONOMIC: made by the server from domain and term. Immutable otherwise.
     """
     content: _builtins.str
     """The text, at most 256 KiB of UTF-8. Required, but for PROCEDURAL (steps will do) and in BASIC views."""
@@ -253,6 +254,10 @@ class Memory(_message.Message):
     """Output. The model of its embedding."""
     content_omitted: _builtins.bool
     """Output. The answer would have been over 3 MiB: only ids, kind, revision and times are here; GetMemory has the rest."""
+    pinned: _builtins.bool
+    """Extraction and pipelines neither change, replace nor delete it; whoever may write it does. It goes with turns that
+    it rests on alone.
+    """
     @_builtins.property
     def scope(self) -> _scope_pb2.Scope:
         """Whose and where it is. Immutable."""
@@ -356,10 +361,11 @@ class Memory(_message.Message):
         has_embedding: _builtins.bool = ...,
         embedding_model: _builtins.str = ...,
         content_omitted: _builtins.bool = ...,
+        pinned: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "custom", b"custom", "delete_time", b"delete_time", "details", b"details", "episodic", b"episodic", "event_end_time", b"event_end_time", "event_time", b"event_time", "expiration", b"expiration", "expire_time", b"expire_time", "procedural", b"procedural", "profile", b"profile", "provenance", b"provenance", "scope", b"scope", "taxonomic", b"taxonomic", "ttl", b"ttl", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent_id", b"agent_id", "content", b"content", "content_omitted", b"content_omitted", "create_time", b"create_time", "custom", b"custom", "custom_type", b"custom_type", "delete_time", b"delete_time", "description", b"description", "details", b"details", "embedding_model", b"embedding_model", "episodic", b"episodic", "event_end_time", b"event_end_time", "event_time", b"event_time", "expiration", b"expiration", "expire_time", b"expire_time", "has_embedding", b"has_embedding", "key", b"key", "kind", b"kind", "memory_id", b"memory_id", "metadata", b"metadata", "procedural", b"procedural", "profile", b"profile", "provenance", b"provenance", "revision", b"revision", "scope", b"scope", "source", b"source", "store_id", b"store_id", "tags", b"tags", "taxonomic", b"taxonomic", "title", b"title", "topics", b"topics", "ttl", b"ttl", "update_time", b"update_time", "visibility", b"visibility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent_id", b"agent_id", "content", b"content", "content_omitted", b"content_omitted", "create_time", b"create_time", "custom", b"custom", "custom_type", b"custom_type", "delete_time", b"delete_time", "description", b"description", "details", b"details", "embedding_model", b"embedding_model", "episodic", b"episodic", "event_end_time", b"event_end_time", "event_time", b"event_time", "expiration", b"expiration", "expire_time", b"expire_time", "has_embedding", b"has_embedding", "key", b"key", "kind", b"kind", "memory_id", b"memory_id", "metadata", b"metadata", "pinned", b"pinned", "procedural", b"procedural", "profile", b"profile", "provenance", b"provenance", "revision", b"revision", "scope", b"scope", "source", b"source", "store_id", b"store_id", "tags", b"tags", "taxonomic", b"taxonomic", "title", b"title", "topics", b"topics", "ttl", b"ttl", "update_time", b"update_time", "visibility", b"visibility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_details: _TypeAlias = _typing.Literal["episodic", "procedural", "taxonomic", "custom", "profile"]  # noqa: Y015
     _WhichOneofArgType_details: _TypeAlias = _typing.Literal["details", b"details"]  # noqa: Y015

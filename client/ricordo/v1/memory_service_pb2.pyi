@@ -392,7 +392,7 @@ class UpdateMemoryRequest(_message.Message):
     @_builtins.property
     def update_mask(self) -> _field_mask_pb2.FieldMask:
         """Which fields: content, title, description, agent_id, visibility, metadata, topics, tags, details (or its one
-        member), source, event_time, event_end_time, expire_time or ttl. Required.
+        member), source, event_time, event_end_time, pinned, expire_time or ttl. Required.
         """
 
     def __init__(
@@ -464,7 +464,9 @@ class PutMemoryRequest(_message.Message):
 
     @_builtins.property
     def update_mask(self) -> _field_mask_pb2.FieldMask:
-        """Which fields to change when it exists; none: all that UpdateMemory accepts (expire_time only when given)."""
+        """Which fields to change when it exists; none: all that UpdateMemory accepts (expire_time and pinned only
+        when given).
+        """
 
     def __init__(
         self,
@@ -566,6 +568,154 @@ class DeleteMemoryResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DeleteMemoryResponse: _TypeAlias = DeleteMemoryResponse  # noqa: Y015
+
+@_typing.final
+class DeleteMemoriesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    VISIBILITY_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    CUSTOM_TYPES_FIELD_NUMBER: _builtins.int
+    FILTER_FIELD_NUMBER: _builtins.int
+    FILTER_EXPRESSION_FIELD_NUMBER: _builtins.int
+    FORCE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    visibility: _scope_pb2.Visibility.ValueType
+    """Which visibility."""
+    filter_expression: _builtins.str
+    """The same as text, in the grammar of filter.proto; with `filter` too, both must hold."""
+    force: _builtins.bool
+    """Delete them. Otherwise nothing is changed."""
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    @_builtins.property
+    def scope(self) -> _scope_pb2.ScopeFilter:
+        """Whose."""
+
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_memory_pb2.MemoryKind.ValueType]:
+        """Which kinds; none: all."""
+
+    @_builtins.property
+    def custom_types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Which custom types; none: all."""
+
+    @_builtins.property
+    def filter(self) -> _filter_pb2.Filter:
+        """Further conditions."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        scope: _scope_pb2.ScopeFilter | None = ...,
+        visibility: _scope_pb2.Visibility.ValueType = ...,
+        kinds: _abc.Iterable[_memory_pb2.MemoryKind.ValueType] | None = ...,
+        custom_types: _abc.Iterable[_builtins.str] | None = ...,
+        filter: _filter_pb2.Filter | None = ...,
+        filter_expression: _builtins.str = ...,
+        force: _builtins.bool = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["custom_types", b"custom_types", "filter", b"filter", "filter_expression", b"filter_expression", "force", b"force", "kinds", b"kinds", "request_id", b"request_id", "scope", b"scope", "store_id", b"store_id", "visibility", b"visibility"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteMemoriesRequest: _TypeAlias = DeleteMemoriesRequest  # noqa: Y015
+
+@_typing.final
+class DeleteMemoriesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCHING_COUNT_FIELD_NUMBER: _builtins.int
+    DELETED_COUNT_FIELD_NUMBER: _builtins.int
+    matching_count: _builtins.int
+    """How many of those that match the caller may write, before."""
+    deleted_count: _builtins.int
+    """How many were deleted."""
+    def __init__(
+        self,
+        *,
+        matching_count: _builtins.int = ...,
+        deleted_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted_count", b"deleted_count", "matching_count", b"matching_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteMemoriesResponse: _TypeAlias = DeleteMemoriesResponse  # noqa: Y015
+
+@_typing.final
+class MoveMemoryRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    EXPECTED_REVISION_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    memory_id: _builtins.str
+    """The id. INVALID_ARGUMENT / INVALID_FIELD for a memory that is no DOCUMENT."""
+    key: _builtins.str
+    """The new path, of the form that DOCUMENT keys have."""
+    expected_revision: _builtins.int
+    """Refuse with ABORTED / REVISION_MISMATCH when the memory is at another revision."""
+    request_id: _builtins.str
+    """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
+    the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
+    """
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        memory_id: _builtins.str = ...,
+        key: _builtins.str = ...,
+        expected_revision: _builtins.int | None = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision", "key", b"key", "memory_id", b"memory_id", "request_id", b"request_id", "store_id", b"store_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_revision: _TypeAlias = _typing.Literal["expected_revision"]  # noqa: Y015
+    _WhichOneofArgType__expected_revision: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_revision) -> _WhichOneofReturnType__expected_revision | None: ...
+
+Global___MoveMemoryRequest: _TypeAlias = MoveMemoryRequest  # noqa: Y015
+
+@_typing.final
+class MoveMemoryResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def memory(self) -> _memory_pb2.Memory:
+        """As stored."""
+
+    def __init__(
+        self,
+        *,
+        memory: _memory_pb2.Memory | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MoveMemoryResponse: _TypeAlias = MoveMemoryResponse  # noqa: Y015
 
 @_typing.final
 class PurgeMemoriesRequest(_message.Message):

@@ -70,6 +70,16 @@ class MemoryServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryResponse.FromString,
                 _registered_method=True)
+        self.DeleteMemories = channel.unary_unary(
+                '/ricordo.v1.MemoryService/DeleteMemories',
+                request_serializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoriesRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoriesResponse.FromString,
+                _registered_method=True)
+        self.MoveMemory = channel.unary_unary(
+                '/ricordo.v1.MemoryService/MoveMemory',
+                request_serializer=ricordo_dot_v1_dot_memory__service__pb2.MoveMemoryRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_memory__service__pb2.MoveMemoryResponse.FromString,
+                _registered_method=True)
         self.PurgeMemories = channel.unary_unary(
                 '/ricordo.v1.MemoryService/PurgeMemories',
                 request_serializer=ricordo_dot_v1_dot_memory__service__pb2.PurgeMemoriesRequest.SerializeToString,
@@ -150,6 +160,21 @@ class MemoryServiceServicer(object):
 
     def DeleteMemory(self, request, context):
         """Deletes a memory: it is left out of reads at once, and swept after 30 days (or now with `purge`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteMemories(self, request, context):
+        """Deletes up to 500 memories that match, as DeleteMemory does; without `force` it only counts. Call it again until
+        none matches. INVALID_ARGUMENT / INVALID_FIELD when nothing says which.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def MoveMemory(self, request, context):
+        """Gives a document another path; it keeps its id, history and vectors. ALREADY_EXISTS / KEY_TAKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -237,6 +262,16 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.DeleteMemory,
                     request_deserializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryResponse.SerializeToString,
+            ),
+            'DeleteMemories': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteMemories,
+                    request_deserializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoriesRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoriesResponse.SerializeToString,
+            ),
+            'MoveMemory': grpc.unary_unary_rpc_method_handler(
+                    servicer.MoveMemory,
+                    request_deserializer=ricordo_dot_v1_dot_memory__service__pb2.MoveMemoryRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_memory__service__pb2.MoveMemoryResponse.SerializeToString,
             ),
             'PurgeMemories': grpc.unary_unary_rpc_method_handler(
                     servicer.PurgeMemories,
@@ -459,6 +494,60 @@ class MemoryService(object):
             '/ricordo.v1.MemoryService/DeleteMemory',
             ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryRequest.SerializeToString,
             ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteMemories(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.MemoryService/DeleteMemories',
+            ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoriesRequest.SerializeToString,
+            ricordo_dot_v1_dot_memory__service__pb2.DeleteMemoriesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def MoveMemory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.MemoryService/MoveMemory',
+            ricordo_dot_v1_dot_memory__service__pb2.MoveMemoryRequest.SerializeToString,
+            ricordo_dot_v1_dot_memory__service__pb2.MoveMemoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

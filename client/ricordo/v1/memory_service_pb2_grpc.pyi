@@ -47,6 +47,12 @@ class MemoryServiceStub:
     """Creates the memory, or updates the caller's own live row of the same key. Atomic, also under concurrent writers."""
     DeleteMemory: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.DeleteMemoryRequest, _memory_service_pb2.DeleteMemoryResponse]
     """Deletes a memory: it is left out of reads at once, and swept after 30 days (or now with `purge`)."""
+    DeleteMemories: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.DeleteMemoriesRequest, _memory_service_pb2.DeleteMemoriesResponse]
+    """Deletes up to 500 memories that match, as DeleteMemory does; without `force` it only counts. Call it again until
+    none matches. INVALID_ARGUMENT / INVALID_FIELD when nothing says which.
+    """
+    MoveMemory: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.MoveMemoryRequest, _memory_service_pb2.MoveMemoryResponse]
+    """Gives a document another path; it keeps its id, history and vectors. ALREADY_EXISTS / KEY_TAKEN."""
     PurgeMemories: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.PurgeMemoriesRequest, _memory_service_pb2.PurgeMemoriesResponse]
     """Removes everything of an end user in every store of the project, sessions and turns too; without `force` it only
     counts. For the role `admin` of a service (PERMISSION_DENIED). In the audit the user's id becomes "erased".
@@ -84,6 +90,12 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     """Creates the memory, or updates the caller's own live row of the same key. Atomic, also under concurrent writers."""
     DeleteMemory: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.DeleteMemoryRequest, _memory_service_pb2.DeleteMemoryResponse]  # type: ignore[assignment]
     """Deletes a memory: it is left out of reads at once, and swept after 30 days (or now with `purge`)."""
+    DeleteMemories: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.DeleteMemoriesRequest, _memory_service_pb2.DeleteMemoriesResponse]  # type: ignore[assignment]
+    """Deletes up to 500 memories that match, as DeleteMemory does; without `force` it only counts. Call it again until
+    none matches. INVALID_ARGUMENT / INVALID_FIELD when nothing says which.
+    """
+    MoveMemory: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.MoveMemoryRequest, _memory_service_pb2.MoveMemoryResponse]  # type: ignore[assignment]
+    """Gives a document another path; it keeps its id, history and vectors. ALREADY_EXISTS / KEY_TAKEN."""
     PurgeMemories: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.PurgeMemoriesRequest, _memory_service_pb2.PurgeMemoriesResponse]  # type: ignore[assignment]
     """Removes everything of an end user in every store of the project, sessions and turns too; without `force` it only
     counts. For the role `admin` of a service (PERMISSION_DENIED). In the audit the user's id becomes "erased".
@@ -160,6 +172,24 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_memory_service_pb2.DeleteMemoryResponse, _abc.Awaitable[_memory_service_pb2.DeleteMemoryResponse]]:
         """Deletes a memory: it is left out of reads at once, and swept after 30 days (or now with `purge`)."""
+
+    @_abc_1.abstractmethod
+    def DeleteMemories(
+        self,
+        request: _memory_service_pb2.DeleteMemoriesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_service_pb2.DeleteMemoriesResponse, _abc.Awaitable[_memory_service_pb2.DeleteMemoriesResponse]]:
+        """Deletes up to 500 memories that match, as DeleteMemory does; without `force` it only counts. Call it again until
+        none matches. INVALID_ARGUMENT / INVALID_FIELD when nothing says which.
+        """
+
+    @_abc_1.abstractmethod
+    def MoveMemory(
+        self,
+        request: _memory_service_pb2.MoveMemoryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_service_pb2.MoveMemoryResponse, _abc.Awaitable[_memory_service_pb2.MoveMemoryResponse]]:
+        """Gives a document another path; it keeps its id, history and vectors. ALREADY_EXISTS / KEY_TAKEN."""
 
     @_abc_1.abstractmethod
     def PurgeMemories(

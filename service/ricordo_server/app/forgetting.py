@@ -15,7 +15,7 @@ from ricordo_server.db import turns as turns_db
 from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.forgetting import Forgetting, forget
-from ricordo_server.domain.memory import CHANGEABLE_FIELDS, RevisionAction
+from ricordo_server.domain.memory import RESTORED_FIELDS, RevisionAction
 from ricordo_server.domain.scope import Scope
 
 
@@ -90,8 +90,7 @@ async def _restore(connection: TenantConnection, memory_id: str, revision: int) 
     current = (await memories_db.get_memories(connection, [memory_id], include_deleted=True)).get(memory_id)
     if past is None or current is None:  # expired: nobody reads it, and the sweep has it
         return
-    names = (*CHANGEABLE_FIELDS, "provenance")
-    changes = {name: getattr(past.memory, name) for name in names if name != "expire_time"}
+    changes = {name: getattr(past.memory, name) for name in RESTORED_FIELDS}
     restored = await memories_db.restore_memory(connection, memory_id, changes, current.revision)
     if restored is None:
         return

@@ -250,7 +250,7 @@ async def update_memory(
         lasting = prolonged(connection, declared, Write.CHANGED)
         written = await memories_db.update_memory(connection, memory_id, lasting, expected_revision)
         if written is None:
-            raise await _why_untouched(connection, memory_id, expected_revision)
+            raise await why_untouched(connection, memory_id, expected_revision)
         check_written(written)
         if changes_attributes:
             await attributes_db.write_attributes(connection, [written])
@@ -268,7 +268,7 @@ async def update_memory(
     return await embeddings.complete_vectors(services, call, store_id, written, lambda memory: memory)
 
 
-async def _why_untouched(
+async def why_untouched(
     connection: TenantConnection, memory_id: str, expected: int | None, *, include_deleted: bool = False
 ) -> DomainError:
     found = await memories_db.get_memories(connection, [memory_id], include_deleted=include_deleted)
@@ -309,7 +309,7 @@ async def delete_memory(
         else:
             done = await mark_deleted(connection, memory_id, expected_revision)
         if not done:
-            raise await _why_untouched(connection, memory_id, expected_revision, include_deleted=purge)
+            raise await why_untouched(connection, memory_id, expected_revision, include_deleted=purge)
 
     await write_store(services.database, call, store_id, work)
 

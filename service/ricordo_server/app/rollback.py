@@ -21,7 +21,7 @@ from ricordo_server.db.sources import copy_sources
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.memory import (
-    CHANGEABLE_FIELDS,
+    RESTORED_FIELDS,
     Memory,
     MemoryDraft,
     RevisionAction,
@@ -66,9 +66,7 @@ async def _restore(
     check_revision(current.revision, expected, "memory")
     past = await _past(connection, memory_id, revision)
     check_may_publish(connection, past.visibility, "target_revision")
-    changes = {
-        name: getattr(past, name) for name in (*CHANGEABLE_FIELDS, "provenance") if name != "expire_time"
-    }
+    changes = {name: getattr(past, name) for name in RESTORED_FIELDS}
     changes["metadata"] = declare_draft(connection.settings, _as_draft(past)).metadata
     written = await memories_db.restore_memory(connection, memory_id, changes, current.revision)
     if written is None:

@@ -222,6 +222,35 @@ async def purge_memory(connection: TenantConnection, memory_id: str, expected_re
     return await connection.fetch_one(statement.returning(memory.c.memory_id)) is not None
 
 
+async def lock_matching(connection: TenantConnection, query: MemoryQuery, most: int) -> list[str]:
+    """The ids of live memories that match and the principal may write, held until the transaction ends."""
+    statement = (await _writable(connection, query)).limit(most)
+    return [row["memory_id"] for row in await connection.fetch_all(statement)]
+
+
+async def count_writable(connection: TenantConnection, query: MemoryQuery) -> int:
+    """How many live memories match that the principal may write."""
+    writable = (await _writable(connection, query)).subquery()
+    row = await connection.fetch_one(select(func.count().label("count")).select_from(writable))
+    return int(row["count"]) if row else 0
+
+
+async def _writable(connection: TenantConnection, query: MemoryQuery) -> Select[Any]:
+    """Locking asks the policy of writing, too."""
+    if query.filter is not None:  # which index serves it depends on its values
+        await connection.execute(load_sql("force_custom_plans"))
+    condition = and_(matching(query), await narrow(connection, query.filter))
+    statement = select(memory.c.memory_id).where(in_tenant(memory, connection), condition)
+    return statement.order_by(memory.c.memory_id).with_for_update()
+
+
+async def release_key(connection: TenantConnection, moved: Memory, key: str) -> None:
+    """Takes a key of the same kind and scope from a row that is expired."""
+    names = {"kind": moved.kind, "custom_type": moved.custom_type, "scope_key": moved.scope.key, "key": key}
+    parameters = {f"new_{name}": value for name, value in {**connection.key, **names}.items()}
+    await connection.execute(RELEASE_EXPIRED_KEY, parameters)
+
+
 async def delete_expired(connection: TenantConnection, *, most: int) -> list[str]:
     """Marks memories deleted whose time is over; answers their ids. Those that others hold wait for the next time."""
     expired = select(memory.c.memory_id).where(

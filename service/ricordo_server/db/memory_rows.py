@@ -97,6 +97,7 @@ def memory_from(row: Row, connection: TenantConnection) -> Memory:
         event_end_time=row["event_end_time"],
         expire_time=row["expire_time"],
         delete_time=row["delete_time"],
+        pinned=row["pinned"],
         has_embedding=row["has_embedding"],
         embedding_model=connection.embedding_model.name if row["has_embedding"] else "",
     )

@@ -236,6 +236,7 @@ def _memory_columns(*, revision_in_key: bool) -> list[Column[Any]]:
         _time("event_end_time", nullable=True),
         _time("expire_time", nullable=True),
         _time("delete_time", nullable=True),
+        Column("pinned", Boolean, nullable=False),
     ]
 
 

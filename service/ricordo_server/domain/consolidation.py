@@ -200,8 +200,10 @@ def _proposed_target(each: Weighed, neighbours: Sequence[Neighbour]) -> Neighbou
 
 
 def may_change(trust: Trust, memory: Memory) -> bool:
-    """What a tool put out does not change what the user said, and nothing of a conversation what everyone reads."""
-    if memory.visibility is not Visibility.PRIVATE:
+    """What a tool put out does not change what the user said, and nothing of a conversation what everyone reads or
+    somebody pinned.
+    """
+    if memory.pinned or memory.visibility is not Visibility.PRIVATE:
         return False
     if memory.source is not MemorySource.EXTRACTION:
         return trust is Trust.USER

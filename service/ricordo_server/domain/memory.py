@@ -126,6 +126,7 @@ class MemoryDraft:
     event_time: datetime | None = None
     event_end_time: datetime | None = None
     expire_time: datetime | None = None
+    pinned: bool = False
 
 
 # The fields of a draft that a change may name: the contract's paths of update masks.
@@ -143,6 +144,13 @@ CHANGEABLE_FIELDS = (
     "event_time",
     "event_end_time",
     "expire_time",
+    "pinned",
+)
+
+# What a memory is again at an earlier revision: when it ends, and whether it is pinned, are of today.
+RESTORED_FIELDS = (
+    *(name for name in CHANGEABLE_FIELDS if name not in ("expire_time", "pinned")),
+    "provenance",
 )
 
 
@@ -180,6 +188,7 @@ class Memory:
     delete_time: datetime | None
     has_embedding: bool
     embedding_model: str
+    pinned: bool = False
     content_omitted: bool = False
 
 

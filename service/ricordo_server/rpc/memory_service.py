@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from ricordo.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc, paging_pb2
-from ricordo_server.app import domains, erasure, memories, rollback, search
+from ricordo_server.app import documents, domains, erasure, memories, rollback, search
 from ricordo_server.app.services import Services
 from ricordo_server.domain.errors import DomainError, invalid_field
 from ricordo_server.domain.memory import Memory, MemoryDraft
@@ -18,7 +18,9 @@ from ricordo_server.rpc.convert.memories import (
     encode_revision,
     put_fields,
 )
+from ricordo_server.rpc.convert.memory_keys import check_path
 from ricordo_server.rpc.convert.memory_queries import (
+    decode_deletion,
     decode_domain_query,
     decode_expected,
     decode_id,
@@ -134,6 +136,37 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
                 request.store_id,
                 memory_id,
                 purge=request.purge,
+                expected_revision=decode_expected(request),
+            ),
+        )
+
+    async def DeleteMemories(
+        self, request: pb.DeleteMemoriesRequest, context: Any
+    ) -> pb.DeleteMemoriesResponse:
+        query = decode_deletion(request)
+        return await answer_once(
+            request,
+            pb.DeleteMemoriesResponse,
+            lambda deleted: pb.DeleteMemoriesResponse(
+                matching_count=deleted.matching, deleted_count=deleted.deleted
+            ),
+            lambda call: documents.delete_memories(
+                self._services, call, request.store_id, query, force=request.force
+            ),
+        )
+
+    async def MoveMemory(self, request: pb.MoveMemoryRequest, context: Any) -> pb.MoveMemoryResponse:
+        memory_id, key = decode_id(request.memory_id, "memory_id"), check_path("key", request.key)
+        return await answer_once(
+            request,
+            pb.MoveMemoryResponse,
+            lambda memory: pb.MoveMemoryResponse(memory=encode_memory(memory)),
+            lambda call: documents.move_memory(
+                self._services,
+                call,
+                request.store_id,
+                memory_id,
+                key,
                 expected_revision=decode_expected(request),
             ),
         )

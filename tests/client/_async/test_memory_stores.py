@@ -236,7 +236,7 @@ async def test_an_entry_changes_and_goes(store: AsyncMemoryStore) -> None:
 
 async def test_an_update_of_nothing_is_refused(store: AsyncMemoryStore) -> None:
     entry = await store.add(actor_id="ada", path="/a", content="x")
-    with pytest.raises(ValueError, match="content, description or both"):
+    with pytest.raises(ValueError, match="content, description or pinned"):
         await entry.update()
 
 
@@ -262,3 +262,29 @@ async def test_facts_are_no_entries(live: AsyncClient, store: AsyncMemoryStore) 
     assert await paths(store) == []
     with pytest.raises(ValueError, match="semantic"):
         await store.get(fact.memory_id)
+
+
+async def test_an_entry_moves(store: AsyncMemoryStore) -> None:
+    entry = await store.add(actor_id="ada", path="/a", content="x")
+    moved = await entry.move("/b")
+    assert (moved.entry_id, moved.path, await paths(store)) == (entry.entry_id, "/b", ["/b"])
+    await store.add(actor_id="ada", path="/a", content="y")
+    with pytest.raises(errors.AlreadyExistsError):
+        await moved.move("/a")
+
+
+async def test_an_entry_is_pinned_and_freed(store: AsyncMemoryStore) -> None:
+    entry = await store.add(actor_id="ada", path="/a", content="x")
+    pinned = await entry.update(pinned=True)
+    assert (entry.pinned, pinned.pinned) == (False, True)
+    assert not (await pinned.update(pinned=False)).pinned
+
+
+async def test_a_folder_is_counted_and_deleted(store: AsyncMemoryStore) -> None:
+    for path in ("/notes/a", "/notes/b", "/todo"):
+        await store.add(actor_id="ada", path=path, content="x")
+    await store.add(actor_id="bob", path="/notes/c", content="x")
+    assert await store.delete_prefix("/notes/", actor_id="ada", dry_run=True) == 2
+    assert await store.delete_prefix("/notes/", actor_id="ada") == 2
+    assert await paths(store) == ["/todo"]
+    assert [entry.path async for entry in store.list(actor_id="bob")] == ["/notes/c"]

@@ -113,6 +113,20 @@ CASES = {
         lambda memory: memory.revision == 4,
         {"memory.memory_id": "m1", "update_mask.paths": ["title"], "expected_revision": 3},
     ),
+    "DeleteMemories": Case(
+        lambda client: client.memories.delete_matching(
+            kinds=["document"], filters={"key": {"$prefix": "/notes/"}}, force=True
+        ),
+        memories.DeleteMemoriesResponse(matching_count=3, deleted_count=2),
+        lambda deleted: (deleted.matching, deleted.deleted) == (3, 2),
+        {"force": True, "kinds": [5]},
+    ),
+    "MoveMemory": Case(
+        lambda client: client.memories.move("m1", "/b", expected_revision=3),
+        memories.MoveMemoryResponse(memory=wire_memory(revision=4)),
+        lambda memory: memory.revision == 4,
+        {"memory_id": "m1", "key": "/b", "expected_revision": 3},
+    ),
     "PutMemory": Case(
         lambda client: client.memories.put(
             new_memory(), update_mask=["content"], append=True, expected_revision=0

@@ -235,7 +235,7 @@ def test_an_entry_changes_and_goes(store: MemoryStore) -> None:
 
 def test_an_update_of_nothing_is_refused(store: MemoryStore) -> None:
     entry = store.add(actor_id="ada", path="/a", content="x")
-    with pytest.raises(ValueError, match="content, description or both"):
+    with pytest.raises(ValueError, match="content, description or pinned"):
         entry.update()
 
 
@@ -261,3 +261,29 @@ def test_facts_are_no_entries(live: Client, store: MemoryStore) -> None:
     assert paths(store) == []
     with pytest.raises(ValueError, match="semantic"):
         store.get(fact.memory_id)
+
+
+def test_an_entry_moves(store: MemoryStore) -> None:
+    entry = store.add(actor_id="ada", path="/a", content="x")
+    moved = entry.move("/b")
+    assert (moved.entry_id, moved.path, paths(store)) == (entry.entry_id, "/b", ["/b"])
+    store.add(actor_id="ada", path="/a", content="y")
+    with pytest.raises(errors.AlreadyExistsError):
+        moved.move("/a")
+
+
+def test_an_entry_is_pinned_and_freed(store: MemoryStore) -> None:
+    entry = store.add(actor_id="ada", path="/a", content="x")
+    pinned = entry.update(pinned=True)
+    assert (entry.pinned, pinned.pinned) == (False, True)
+    assert not (pinned.update(pinned=False)).pinned
+
+
+def test_a_folder_is_counted_and_deleted(store: MemoryStore) -> None:
+    for path in ("/notes/a", "/notes/b", "/todo"):
+        store.add(actor_id="ada", path=path, content="x")
+    store.add(actor_id="bob", path="/notes/c", content="x")
+    assert store.delete_prefix("/notes/", actor_id="ada", dry_run=True) == 2
+    assert store.delete_prefix("/notes/", actor_id="ada") == 2
+    assert paths(store) == ["/todo"]
+    assert [entry.path for entry in store.list(actor_id="bob")] == ["/notes/c"]

@@ -139,11 +139,11 @@ def decode_mask(paths: Sequence[str]) -> list[str]:
 
 
 def put_fields(message: Message, paths: Sequence[str]) -> list[str]:
-    """What a put changes: the mask, or everything; an expiry is kept unless one is given."""
+    """What a put changes: the mask, or everything; an expiry and a pin are kept unless one is given."""
     if paths:
         return decode_mask(paths)
-    keeps_expiry = message.WhichOneof("expiration") is None
-    return [name for name in CHANGEABLE_FIELDS if not (keeps_expiry and name == "expire_time")]
+    given = {"expire_time": message.WhichOneof("expiration") is not None, "pinned": message.pinned}
+    return [name for name in CHANGEABLE_FIELDS if given.get(name, True)]
 
 
 def _decode_plain_fields(message: Message, field: str) -> dict[str, Any]:
@@ -164,6 +164,7 @@ def _decode_plain_fields(message: Message, field: str) -> dict[str, Any]:
         "event_time": event_time,
         "event_end_time": event_end_time,
         "expire_time": _decode_expiration(message, field),
+        "pinned": message.pinned,
     }
 
 
@@ -263,6 +264,7 @@ def encode_memory(memory: Memory) -> Message:
         event_end_time=encode_time(memory.event_end_time),
         expire_time=encode_time(memory.expire_time),
         delete_time=encode_time(memory.delete_time),
+        pinned=memory.pinned,
         has_embedding=memory.has_embedding,
         embedding_model=memory.embedding_model,
     )

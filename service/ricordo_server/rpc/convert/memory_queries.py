@@ -6,6 +6,7 @@ from ricordo.v1 import memory_service_pb2
 from ricordo_server.domain.errors import invalid_field
 from ricordo_server.domain.filter_fields import MEMORY_FIELDS
 from ricordo_server.domain.memory import MemoryKey, MemoryQuery
+from ricordo_server.domain.scope import EVERY_SCOPE
 from ricordo_server.domain.taxonomy import Domain, DomainQuery
 from ricordo_server.rpc.checks import MEMORY_ID, check_pattern, check_type_names
 from ricordo_server.rpc.convert.filters import decode_condition
@@ -51,6 +52,17 @@ def decode_query(request: Any, *, include_deleted: bool = False) -> MemoryQuery:
         filter=decode_condition(request, MEMORY_FIELDS),
         include_deleted=include_deleted,
     )
+
+
+def decode_deletion(request: pb.DeleteMemoriesRequest) -> MemoryQuery:
+    """A deletion says which: nobody empties a store by leaving a field out."""
+    query = decode_query(request)
+    says_which = (query.scope != EVERY_SCOPE, query.visibility, query.kinds, query.custom_types, query.filter)
+    if not any(says_which):
+        raise invalid_field(
+            "filter", "say which memories: a scope, kinds or a filter; all of a store go with it"
+        )
+    return query
 
 
 def decode_id(value: str, field: str) -> str:
