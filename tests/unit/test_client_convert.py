@@ -123,7 +123,7 @@ def update(
     changes: models.MemoryChanges, ttl: timedelta | None = None
 ) -> memory_service_pb2.UpdateMemoryRequest:
     return memory_requests.update_request(
-        "m1", changes, ttl=ttl, expected_revision=None, store=None, request_id=None
+        "m1", changes, ttl=ttl, revision_options=None, expected_revision=None, store=None, request_id=None
     )
 
 

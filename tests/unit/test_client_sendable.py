@@ -27,7 +27,7 @@ def memory(**fields: object) -> NewMemory:
 )
 def test_the_field_is_named(fields, name):
     with pytest.raises(MemoryClientError, match=f"^{name} "):
-        create_request(memory(**fields), ttl=None, store=None, request_id=None)
+        create_request(memory(**fields), ttl=None, revision_options=None, store=None, request_id=None)
 
 
 def test_arguments_are_named_too():

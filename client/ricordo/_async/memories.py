@@ -36,6 +36,7 @@ class AsyncMemories:
         memory: models.NewMemory,
         *,
         ttl: timedelta | None = None,
+        revision_options: models.RevisionOptions | None = None,
         store: str | None = None,
         request_id: str | None = None,
         timeout: float | None = None,
@@ -45,6 +46,7 @@ class AsyncMemories:
         Args:
             memory: What to remember.
             ttl: When it ends, from now; wins over its `expire_time`.
+            revision_options: How the change is kept as a revision; None: as the store says.
             store: The store.
             request_id: Makes a repeat safe.
             timeout: Seconds.
@@ -52,7 +54,9 @@ class AsyncMemories:
         Raises:
             AlreadyExistsError: The key (KEY_TAKEN) or the chosen id (ID_TAKEN) is in use.
         """
-        request = requests.create_request(memory, ttl=ttl, store=store, request_id=request_id)
+        request = requests.create_request(
+            memory, ttl=ttl, revision_options=revision_options, store=store, request_id=request_id
+        )
         reply = await self._connection.call(lambda stubs: stubs.memories.CreateMemory, request, timeout)
         return decode_memory(reply.memory)
 
@@ -61,6 +65,7 @@ class AsyncMemories:
         memories: Iterable[models.NewMemory],
         *,
         atomic: bool = False,
+        revision_options: models.RevisionOptions | None = None,
         store: str | None = None,
         request_id: str | None = None,
         timeout: float | None = None,
@@ -70,6 +75,7 @@ class AsyncMemories:
         Args:
             memories: What to remember.
             atomic: All or nothing: the first failing item fails the call.
+            revision_options: How the change is kept as a revision; None: as the store says.
             store: The store.
             request_id: Makes a repeat safe.
             timeout: Seconds.
@@ -77,7 +83,13 @@ class AsyncMemories:
         Returns:
             One result for each memory, in order: the memory as stored, or the error.
         """
-        request = requests.batch_create_request(memories, atomic=atomic, store=store, request_id=request_id)
+        request = requests.batch_create_request(
+            memories,
+            atomic=atomic,
+            revision_options=revision_options,
+            store=store,
+            request_id=request_id,
+        )
         reply = await self._connection.call(
             lambda stubs: stubs.memories.BatchCreateMemories, request, timeout
         )
@@ -229,6 +241,7 @@ class AsyncMemories:
         changes: models.MemoryChanges,
         *,
         ttl: timedelta | None = None,
+        revision_options: models.RevisionOptions | None = None,
         expected_revision: int | None = None,
         store: str | None = None,
         request_id: str | None = None,
@@ -240,6 +253,7 @@ class AsyncMemories:
             memory_id: The memory.
             changes: The new values.
             ttl: When it ends, from now; wins over its `expire_time`.
+            revision_options: How the change is kept as a revision; None: as the store says.
             expected_revision: Refuse when the memory is at another one.
             store: The store.
             request_id: Makes a repeat safe.
@@ -254,6 +268,7 @@ class AsyncMemories:
             memory_id,
             changes,
             ttl=ttl,
+            revision_options=revision_options,
             expected_revision=expected_revision,
             store=store,
             request_id=request_id,
@@ -268,6 +283,7 @@ class AsyncMemories:
         update_mask: Collection[str] = (),
         append: bool = False,
         ttl: timedelta | None = None,
+        revision_options: models.RevisionOptions | None = None,
         expected_revision: int | None = None,
         store: str | None = None,
         request_id: str | None = None,
@@ -279,7 +295,9 @@ class AsyncMemories:
             memory: What to remember, with a key.
             update_mask: The fields to change when it exists; none: all that can be changed.
             append: Add the content as new lines at the end, unless those whole lines are there already.
-            ttl: When it ends, from now; wins over its `expire_time`. Without either, an existing end is kept.
+            ttl: When it ends, from now; wins over its `expire_time`. Without either, an existing end is kept, unless
+                the store has a time to live for changes.
+            revision_options: How the change is kept as a revision; None: as the store says.
             expected_revision: Refuse when the memory is at another one; 0: only create.
             store: The store.
             request_id: Makes a repeat safe.
@@ -293,6 +311,7 @@ class AsyncMemories:
             update_mask=update_mask,
             append=append,
             ttl=ttl,
+            revision_options=revision_options,
             expected_revision=expected_revision,
             store=store,
             request_id=request_id,

@@ -1,5 +1,7 @@
 """What memories were before: `client.memories.revisions`."""
 
+from collections.abc import Mapping
+
 from ricordo import models
 from ricordo._async.channel import AsyncConnection
 from ricordo._async.pager import AsyncPager
@@ -18,21 +20,25 @@ class AsyncRevisions:
         self,
         memory_id: str,
         *,
+        labels: Mapping[str, str] | None = None,
         page_size: int | None = None,
         page_token: str = "",
         store: str | None = None,
         timeout: float | None = None,
     ) -> AsyncPager[models.MemoryRevision]:
-        """Lists the revisions of a memory, newest first; nothing is fetched until iterated.
+        """Lists the revisions of a memory that are kept, newest first; nothing is fetched until iterated.
 
         Args:
             memory_id: The memory.
+            labels: Only those with all of these.
             page_size: Rows fetched at a time, 1 to 1,000; None: 50.
             page_token: Where to continue.
             store: The store; None: `default`.
             timeout: Seconds for each page; None: the client's.
         """
-        request = requests.list_revisions_request(memory_id, page_size=page_size, store=store)
+        request = requests.list_revisions_request(
+            memory_id, labels=labels or {}, page_size=page_size, store=store
+        )
 
         async def fetch(token: str) -> models.Page[models.MemoryRevision]:
             asked = at_page(request, token)

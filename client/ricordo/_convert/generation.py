@@ -23,6 +23,7 @@ def generate_request(
     allowed_topics: Sequence[models.Topic],
     metadata: Mapping[str, object],
     metadata_merge_strategy: models.MetadataMergeStrategy | str | None,
+    revision_options: models.RevisionOptions | None,
     dry_run: bool,
     store: str | None,
     request_id: str | None,
@@ -45,6 +46,7 @@ def generate_request(
         allowed_topics=[memories.encode_topic(topic) for topic in allowed_topics],
         metadata=values.encode_metadata(metadata),
         metadata_merge_strategy=enums.METADATA_MERGE_STRATEGY.encode(metadata_merge_strategy),
+        revision_options=memories.encode_revision_options(revision_options),
         dry_run=dry_run,
         request_id=paging.fresh(request_id),
     )

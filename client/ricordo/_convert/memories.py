@@ -8,6 +8,7 @@ from google.rpc.code_pb2 import Code
 
 from ricordo import models
 from ricordo._convert import details, enums, scopes, values
+from ricordo.errors import MemoryClientError
 from ricordo.v1 import error_reason_pb2, item_error_pb2, memory_pb2, memory_service_pb2
 
 
@@ -104,7 +105,32 @@ def decode_revision(revision: memory_pb2.MemoryRevision) -> models.MemoryRevisio
         memory=decode_memory(revision.memory),
         revision_time=values.decode_time(revision.revision_time),
         action=enums.REVISION_ACTION.decode(revision.action),
+        expire_time=values.decode_optional_time(revision.expire_time, revision.HasField("expire_time")),
+        labels=dict(revision.labels),
+        extracted_memories=tuple(revision.extracted_memories),
     )
+
+
+def encode_revision_options(options: models.RevisionOptions | None) -> memory_pb2.RevisionOptions | None:
+    """Encodes how a change is kept.
+
+    Raises:
+        MemoryClientError: Several of `expire_time`, `ttl` and `disabled` are given.
+    """
+    if options is None:
+        return None
+    ends = (options.expire_time, options.ttl, options.disabled)
+    if sum(each is not None for each in ends) > 1:
+        message = "give one of expire_time, ttl and disabled: each says how long the revision is kept"
+        raise MemoryClientError(message)
+    encoded = memory_pb2.RevisionOptions(
+        labels=options.labels,
+        expire_time=values.encode_time(options.expire_time, "revision_options.expire_time"),
+        ttl=None if options.ttl is None else values.encode_duration(options.ttl),
+    )
+    if options.disabled is not None:
+        encoded.disabled = options.disabled
+    return encoded
 
 
 def decode_results(results: Iterable[memory_service_pb2.MemoryResult]) -> tuple[models.MemoryResult, ...]:

@@ -1,6 +1,6 @@
 """The requests of MemoryService."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -17,25 +17,37 @@ from ricordo.v1 import search_pb2
 
 @sendable
 def create_request(
-    memory: models.NewMemory, *, ttl: timedelta | None, store: str | None, request_id: str | None
+    memory: models.NewMemory,
+    *,
+    ttl: timedelta | None,
+    revision_options: models.RevisionOptions | None,
+    store: str | None,
+    request_id: str | None,
 ) -> pb.CreateMemoryRequest:
     """Asks to write a new memory."""
     return pb.CreateMemoryRequest(
         store_id=store or "",
         memory=memories.encode_memory(memory, ttl=ttl),
+        revision_options=memories.encode_revision_options(revision_options),
         request_id=paging.fresh(request_id),
     )
 
 
 @sendable
 def batch_create_request(
-    batch: Iterable[models.NewMemory], *, atomic: bool, store: str | None, request_id: str | None
+    batch: Iterable[models.NewMemory],
+    *,
+    atomic: bool,
+    revision_options: models.RevisionOptions | None,
+    store: str | None,
+    request_id: str | None,
 ) -> pb.BatchCreateMemoriesRequest:
     """Asks to write several memories."""
     return pb.BatchCreateMemoriesRequest(
         store_id=store or "",
         memories=[memories.encode_memory(memory) for memory in batch],
         atomic=atomic,
+        revision_options=memories.encode_revision_options(revision_options),
         request_id=paging.fresh(request_id),
     )
 
@@ -119,6 +131,7 @@ def update_request(
     changes: models.MemoryChanges,
     *,
     ttl: timedelta | None,
+    revision_options: models.RevisionOptions | None,
     expected_revision: int | None,
     store: str | None,
     request_id: str | None,
@@ -137,6 +150,7 @@ def update_request(
         store_id=store or "",
         memory=memories.encode_memory(changes, memory_id=memory_id, ttl=ttl),
         update_mask=mask,
+        revision_options=memories.encode_revision_options(revision_options),
         expected_revision=expected_revision,
         request_id=paging.fresh(request_id),
     )
@@ -149,6 +163,7 @@ def put_request(
     update_mask: Collection[str],
     append: bool,
     ttl: timedelta | None,
+    revision_options: models.RevisionOptions | None,
     expected_revision: int | None,
     store: str | None,
     request_id: str | None,
@@ -159,6 +174,7 @@ def put_request(
         memory=memories.encode_memory(memory, ttl=ttl),
         update_mask=FieldMask(paths=update_mask) if update_mask else None,
         append=append,
+        revision_options=memories.encode_revision_options(revision_options),
         expected_revision=expected_revision,
         request_id=paging.fresh(request_id),
     )
@@ -244,10 +260,12 @@ def search_request(
 
 @sendable
 def list_revisions_request(
-    memory_id: str, *, page_size: int | None, store: str | None
+    memory_id: str, *, labels: Mapping[str, str], page_size: int | None, store: str | None
 ) -> pb.ListMemoryRevisionsRequest:
     """Asks for a page of the revisions of a memory."""
-    return pb.ListMemoryRevisionsRequest(store_id=store or "", memory_id=memory_id, page_size=page_size)
+    return pb.ListMemoryRevisionsRequest(
+        store_id=store or "", memory_id=memory_id, labels=labels, page_size=page_size
+    )
 
 
 @sendable

@@ -39,6 +39,7 @@ class Extraction:
         allowed_topics: Sequence[models.Topic] = (),
         metadata: Mapping[str, object] | None = None,
         metadata_merge_strategy: MetadataMergeStrategy | str | None = None,
+        revision_options: models.RevisionOptions | None = None,
         dry_run: bool = False,
         store: str | None = None,
         request_id: str | None = None,
@@ -59,6 +60,7 @@ class Extraction:
             allowed_topics: Keep only what is about one of these; none: everything.
             metadata: For each memory made or updated.
             metadata_merge_strategy: How it meets that of a memory which is updated; None: `overwrite`.
+            revision_options: How each change is kept as a revision; None: as the store says.
             dry_run: Only say what would be done.
             store: The store; None: `default`.
             request_id: Makes a repeat by the caller safe.
@@ -81,6 +83,7 @@ class Extraction:
             allowed_topics=allowed_topics,
             metadata=metadata or {},
             metadata_merge_strategy=metadata_merge_strategy,
+            revision_options=revision_options,
             dry_run=dry_run,
             store=store,
             request_id=request_id,

@@ -70,6 +70,7 @@ from ricordo.models.memory import (
     ProfileDetails,
     Provenance,
     PutResult,
+    RevisionOptions,
     TaxonomicDetails,
     Topic,
 )
@@ -232,6 +233,7 @@ __all__ = [
     "Retention",
     "RetrievedCustomMemory",
     "RevisionAction",
+    "RevisionOptions",
     "Scope",
     "ScopeFilter",
     "ScopedExtraction",

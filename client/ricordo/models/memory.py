@@ -1,6 +1,7 @@
 """Memories: what is written, what comes back, and what only one kind has."""
 
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from pydantic import Field
@@ -149,11 +150,31 @@ class MemoryChanges(Model):
 
 
 class MemoryRevision(Model):
-    """A full copy of a memory as one change left it."""
+    """A full copy of a memory as one change left it.
+
+    It goes at `expire_time` (None: never); the memory as it is stays. `labels` are those of the call that made the
+    change, `extracted_memories` what turns or given facts said, where these made it.
+    """
 
     memory: Memory
     revision_time: datetime
     action: RevisionAction
+    expire_time: datetime | None = None
+    labels: Mapping[str, str] = Field(default_factory=dict)
+    extracted_memories: tuple[str, ...] = ()
+
+
+class RevisionOptions(Model):
+    """How a change is kept as a revision. `labels` (at most 64) are to find it by.
+
+    At most one of the others: it goes at `expire_time`, or after `ttl` (zero: with its memory); or is not kept at all
+    (`disabled`; False: also kept where the store keeps none). None of them: as the store says.
+    """
+
+    labels: Mapping[str, str] = Field(default_factory=dict)
+    expire_time: datetime | None = None
+    ttl: timedelta | None = None
+    disabled: bool | None = None
 
 
 class DeletedMemories(Model):

@@ -91,6 +91,7 @@ class GenerateMemoriesRequest(_message.Message):
     METADATA_MERGE_STRATEGY_FIELD_NUMBER: _builtins.int
     DRY_RUN_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    REVISION_OPTIONS_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     disable_consolidation: _builtins.bool
@@ -133,6 +134,10 @@ class GenerateMemoriesRequest(_message.Message):
     def metadata(self) -> _containers.MessageMap[_builtins.str, _metadata_pb2.MetadataValue]:
         """For each memory made or updated."""
 
+    @_builtins.property
+    def revision_options(self) -> _memory_pb2.RevisionOptions:
+        """How the change is kept as a revision."""
+
     def __init__(
         self,
         *,
@@ -148,10 +153,11 @@ class GenerateMemoriesRequest(_message.Message):
         metadata_merge_strategy: Global___MetadataMergeStrategy.ValueType = ...,
         dry_run: _builtins.bool = ...,
         request_id: _builtins.str = ...,
+        revision_options: _memory_pb2.RevisionOptions | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts", "scope", b"scope", "session", b"session", "source", b"source", "turns", b"turns"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts", "revision_options", b"revision_options", "scope", b"scope", "session", b"session", "source", b"source", "turns", b"turns"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_topics", b"allowed_topics", "disable_consolidation", b"disable_consolidation", "dry_run", b"dry_run", "facts", b"facts", "kinds", b"kinds", "metadata", b"metadata", "metadata_merge_strategy", b"metadata_merge_strategy", "request_id", b"request_id", "scope", b"scope", "session", b"session", "source", b"source", "store_id", b"store_id", "turns", b"turns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_topics", b"allowed_topics", "disable_consolidation", b"disable_consolidation", "dry_run", b"dry_run", "facts", b"facts", "kinds", b"kinds", "metadata", b"metadata", "metadata_merge_strategy", b"metadata_merge_strategy", "request_id", b"request_id", "revision_options", b"revision_options", "scope", b"scope", "session", b"session", "source", b"source", "store_id", b"store_id", "turns", b"turns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["session", "turns", "facts"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015

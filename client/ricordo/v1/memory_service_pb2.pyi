@@ -33,6 +33,7 @@ class CreateMemoryRequest(_message.Message):
     STORE_ID_FIELD_NUMBER: _builtins.int
     MEMORY_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    REVISION_OPTIONS_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     request_id: _builtins.str
@@ -43,16 +44,21 @@ class CreateMemoryRequest(_message.Message):
     def memory(self) -> _memory_pb2.Memory:
         """The memory."""
 
+    @_builtins.property
+    def revision_options(self) -> _memory_pb2.RevisionOptions:
+        """How the change is kept as a revision."""
+
     def __init__(
         self,
         *,
         store_id: _builtins.str = ...,
         memory: _memory_pb2.Memory | None = ...,
         request_id: _builtins.str = ...,
+        revision_options: _memory_pb2.RevisionOptions | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory", "revision_options", b"revision_options"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory", "request_id", b"request_id", "store_id", b"store_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory", "request_id", b"request_id", "revision_options", b"revision_options", "store_id", b"store_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -88,6 +94,7 @@ class BatchCreateMemoriesRequest(_message.Message):
     MEMORIES_FIELD_NUMBER: _builtins.int
     ATOMIC_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    REVISION_OPTIONS_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     atomic: _builtins.bool
@@ -100,6 +107,10 @@ class BatchCreateMemoriesRequest(_message.Message):
     def memories(self) -> _containers.RepeatedCompositeFieldContainer[_memory_pb2.Memory]:
         """The memories: 1 to 500."""
 
+    @_builtins.property
+    def revision_options(self) -> _memory_pb2.RevisionOptions:
+        """How the change is kept as a revision."""
+
     def __init__(
         self,
         *,
@@ -107,10 +118,11 @@ class BatchCreateMemoriesRequest(_message.Message):
         memories: _abc.Iterable[_memory_pb2.Memory] | None = ...,
         atomic: _builtins.bool = ...,
         request_id: _builtins.str = ...,
+        revision_options: _memory_pb2.RevisionOptions | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["revision_options", b"revision_options"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["atomic", b"atomic", "memories", b"memories", "request_id", b"request_id", "store_id", b"store_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["atomic", b"atomic", "memories", b"memories", "request_id", b"request_id", "revision_options", b"revision_options", "store_id", b"store_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -377,6 +389,7 @@ class UpdateMemoryRequest(_message.Message):
     UPDATE_MASK_FIELD_NUMBER: _builtins.int
     EXPECTED_REVISION_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    REVISION_OPTIONS_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     expected_revision: _builtins.int
@@ -395,6 +408,10 @@ class UpdateMemoryRequest(_message.Message):
         member), source, event_time, event_end_time, pinned, expire_time or ttl. Required.
         """
 
+    @_builtins.property
+    def revision_options(self) -> _memory_pb2.RevisionOptions:
+        """How the change is kept as a revision."""
+
     def __init__(
         self,
         *,
@@ -403,10 +420,11 @@ class UpdateMemoryRequest(_message.Message):
         update_mask: _field_mask_pb2.FieldMask | None = ...,
         expected_revision: _builtins.int | None = ...,
         request_id: _builtins.str = ...,
+        revision_options: _memory_pb2.RevisionOptions | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision", "memory", b"memory", "update_mask", b"update_mask"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision", "memory", b"memory", "revision_options", b"revision_options", "update_mask", b"update_mask"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision", "memory", b"memory", "request_id", b"request_id", "store_id", b"store_id", "update_mask", b"update_mask"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision", "memory", b"memory", "request_id", b"request_id", "revision_options", b"revision_options", "store_id", b"store_id", "update_mask", b"update_mask"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__expected_revision: _TypeAlias = _typing.Literal["expected_revision"]  # noqa: Y015
     _WhichOneofArgType__expected_revision: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision"]  # noqa: Y015
@@ -446,6 +464,7 @@ class PutMemoryRequest(_message.Message):
     APPEND_FIELD_NUMBER: _builtins.int
     EXPECTED_REVISION_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    REVISION_OPTIONS_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     append: _builtins.bool
@@ -468,6 +487,10 @@ class PutMemoryRequest(_message.Message):
         when given).
         """
 
+    @_builtins.property
+    def revision_options(self) -> _memory_pb2.RevisionOptions:
+        """How the change is kept as a revision."""
+
     def __init__(
         self,
         *,
@@ -477,10 +500,11 @@ class PutMemoryRequest(_message.Message):
         append: _builtins.bool = ...,
         expected_revision: _builtins.int | None = ...,
         request_id: _builtins.str = ...,
+        revision_options: _memory_pb2.RevisionOptions | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision", "memory", b"memory", "update_mask", b"update_mask"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "expected_revision", b"expected_revision", "memory", b"memory", "revision_options", b"revision_options", "update_mask", b"update_mask"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "append", b"append", "expected_revision", b"expected_revision", "memory", b"memory", "request_id", b"request_id", "store_id", b"store_id", "update_mask", b"update_mask"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision", "append", b"append", "expected_revision", b"expected_revision", "memory", b"memory", "request_id", b"request_id", "revision_options", b"revision_options", "store_id", b"store_id", "update_mask", b"update_mask"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__expected_revision: _TypeAlias = _typing.Literal["expected_revision"]  # noqa: Y015
     _WhichOneofArgType__expected_revision: _TypeAlias = _typing.Literal["_expected_revision", b"_expected_revision"]  # noqa: Y015
@@ -907,10 +931,31 @@ Global___MemoryHit: _TypeAlias = MemoryHit  # noqa: Y015
 class ListMemoryRevisionsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class LabelsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     STORE_ID_FIELD_NUMBER: _builtins.int
     MEMORY_ID_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    LABELS_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     memory_id: _builtins.str
@@ -919,6 +964,10 @@ class ListMemoryRevisionsRequest(_message.Message):
     """Rows a page: 1 to 1,000, default 50. A page ends early at 3 MiB."""
     page_token: _builtins.str
     """From the previous page; only for the same query (INVALID_ARGUMENT / INVALID_PAGE_TOKEN)."""
+    @_builtins.property
+    def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Only those with all of these labels; at most 64."""
+
     def __init__(
         self,
         *,
@@ -926,10 +975,11 @@ class ListMemoryRevisionsRequest(_message.Message):
         memory_id: _builtins.str = ...,
         page_size: _builtins.int | None = ...,
         page_token: _builtins.str = ...,
+        labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "memory_id", b"memory_id", "page_size", b"page_size", "page_token", b"page_token", "store_id", b"store_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "labels", b"labels", "memory_id", b"memory_id", "page_size", b"page_size", "page_token", b"page_token", "store_id", b"store_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
     _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015

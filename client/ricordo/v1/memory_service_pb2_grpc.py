@@ -196,7 +196,7 @@ class MemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListMemoryRevisions(self, request, context):
-        """Lists the revisions of a memory, newest first; of a deleted one too.
+        """Lists the revisions of a memory that are kept, newest first; of a deleted one too.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -60,7 +60,7 @@ class MemoryServiceStub:
     SearchMemories: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.SearchMemoriesRequest, _memory_service_pb2.SearchMemoriesResponse]
     """Finds memories, best first."""
     ListMemoryRevisions: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.ListMemoryRevisionsRequest, _memory_service_pb2.ListMemoryRevisionsResponse]
-    """Lists the revisions of a memory, newest first; of a deleted one too."""
+    """Lists the revisions of a memory that are kept, newest first; of a deleted one too."""
     GetMemoryRevision: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.GetMemoryRevisionRequest, _memory_service_pb2.GetMemoryRevisionResponse]
     """Reads one revision. NOT_FOUND / REVISION_NOT_FOUND."""
     RollbackMemory: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.RollbackMemoryRequest, _memory_service_pb2.RollbackMemoryResponse]
@@ -103,7 +103,7 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     SearchMemories: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.SearchMemoriesRequest, _memory_service_pb2.SearchMemoriesResponse]  # type: ignore[assignment]
     """Finds memories, best first."""
     ListMemoryRevisions: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.ListMemoryRevisionsRequest, _memory_service_pb2.ListMemoryRevisionsResponse]  # type: ignore[assignment]
-    """Lists the revisions of a memory, newest first; of a deleted one too."""
+    """Lists the revisions of a memory that are kept, newest first; of a deleted one too."""
     GetMemoryRevision: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.GetMemoryRevisionRequest, _memory_service_pb2.GetMemoryRevisionResponse]  # type: ignore[assignment]
     """Reads one revision. NOT_FOUND / REVISION_NOT_FOUND."""
     RollbackMemory: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.RollbackMemoryRequest, _memory_service_pb2.RollbackMemoryResponse]  # type: ignore[assignment]
@@ -215,7 +215,7 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _memory_service_pb2.ListMemoryRevisionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_memory_service_pb2.ListMemoryRevisionsResponse, _abc.Awaitable[_memory_service_pb2.ListMemoryRevisionsResponse]]:
-        """Lists the revisions of a memory, newest first; of a deleted one too."""
+        """Lists the revisions of a memory that are kept, newest first; of a deleted one too."""
 
     @_abc_1.abstractmethod
     def GetMemoryRevision(

@@ -33,7 +33,8 @@ async def write_decisions(
 ) -> Generation:
     """Writes each decision, and which turns it rests on; also where a memory says it already."""
     changed = [await _change(connection, each, rules) for each in decided]
-    created = iter(await _create(connection, [each for each in decided if each[0].outcome in CREATING]))
+    creating = [each for each in decided if each[0].outcome in CREATING]
+    created = iter(await _create(connection, creating, rules))
     written: list[GeneratedMemory] = []
     rests: list[tuple[Memory, Sequence[Source]]] = []
     for (decision, _, _), done in zip(decided, changed, strict=True):
@@ -59,9 +60,13 @@ async def _change(
     return [await _delete(connection, decision.target)]
 
 
-async def _create(connection: TenantConnection, creating: Sequence[Decided]) -> list[GeneratedMemory]:
+async def _create(
+    connection: TenantConnection, creating: Sequence[Decided], rules: GenerationRules
+) -> list[GeneratedMemory]:
+    if not creating:
+        return []
     drafts = [(_admitted(connection, draft), vectors) for _, draft, vectors in creating]
-    created = await insert_drafts(connection, drafts) if drafts else []
+    created = await insert_drafts(connection, drafts, rules.revision_options, is_extracted=True)
     if any(
         isinstance(outcome, DomainError) for outcome in created
     ):  # one that does not consolidate took a key
@@ -94,7 +99,8 @@ async def _update(
         raise _changed_meanwhile()
     if rules.metadata:
         await attributes_db.write_attributes(connection, [updated])
-    await keep_revisions(connection, [target.memory_id], RevisionAction.UPDATED)
+    kept = [target.memory_id]
+    await keep_revisions(connection, kept, RevisionAction.UPDATED, rules.revision_options, is_extracted=True)
     await vectors_db.drop_memory_vectors(connection, target.memory_id)
     await vectors_db.store_memory_vectors(connection, [(updated, vectors)])
     marked = embeddings.marked(updated, connection.embedding_model, vectors)

@@ -86,7 +86,7 @@ async def _apply(connection: TenantConnection, memory_id: str, forgetting: Forge
 
 async def _restore(connection: TenantConnection, memory_id: str, revision: int) -> None:
     """Housekeeping embeds it anew: no model is waited for while rows are locked. No quota stands in the way."""
-    past = await revisions_db.get_revision(connection, memory_id, revision)
+    past = await revisions_db.get_revision(connection, memory_id, revision, include_expired=True)
     current = (await memories_db.get_memories(connection, [memory_id], include_deleted=True)).get(memory_id)
     if past is None or current is None:  # expired: nobody reads it, and the sweep has it
         return

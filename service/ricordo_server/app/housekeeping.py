@@ -14,6 +14,7 @@ from ricordo_server.app.usage import keep_revisions
 from ricordo_server.db import idempotency as idempotency_db
 from ricordo_server.db import jobs as jobs_db
 from ricordo_server.db import memories as memories_db
+from ricordo_server.db import revisions as revisions_db
 from ricordo_server.db import stores as stores_db
 from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import Pool
@@ -33,7 +34,8 @@ log = logging.getLogger("ricordo.housekeeping")
 
 
 async def sweep(services: Services, call: Call) -> None:
-    """Deletes expired memories; removes those deleted long ago, request ids past their time, old failed jobs.
+    """Deletes expired memories; removes those deleted long ago, revisions and request ids past their time, old failed
+    jobs.
 
     Sessions whose turns nobody promoted in time are promoted.
     """
@@ -74,6 +76,7 @@ async def _sweep_store(services: Services, call: Call, store_id: str) -> None:
     try:
         await _repeat(partial(_delete_expired, services, call, store_id))
         await _repeat(partial(_remove_deleted, services, call, store_id))
+        await _repeat(partial(_remove_revisions, services, call, store_id))
         await promote_overdue(services, call, store_id, most=BATCH_ROWS)
     except DomainError as error:
         if error.reason is not Reason.STORE_NOT_FOUND:  # it was deleted meanwhile
@@ -97,6 +100,14 @@ async def _delete_expired(services: Services, call: Call, store_id: str) -> int:
 async def _remove_deleted(services: Services, call: Call, store_id: str) -> int:
     async with in_store(services.database, call, store_id) as connection:
         removed = await memories_db.remove_deleted(connection, age=KEPT_AFTER_DELETION, most=BATCH_ROWS)
+        if 0 < removed < BATCH_ROWS:  # the last of them
+            await usage_db.recount_store(connection)
+        return removed
+
+
+async def _remove_revisions(services: Services, call: Call, store_id: str) -> int:
+    async with in_store(services.database, call, store_id) as connection:
+        removed = await revisions_db.remove_expired(connection, most=BATCH_ROWS)
         if 0 < removed < BATCH_ROWS:  # the last of them
             await usage_db.recount_store(connection)
         return removed

@@ -1,6 +1,6 @@
 """Memories: their rules and transactions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -46,7 +46,7 @@ from ricordo_server.domain.memory import (
     embedded_text,
 )
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
-from ricordo_server.domain.retention import Write
+from ricordo_server.domain.retention import RevisionOptions, Write
 from ricordo_server.domain.scope import Exactly, Visibility, named_user
 
 
@@ -56,7 +56,9 @@ class PutMemoryResult:
     created: bool
 
 
-async def create_memory(services: Services, call: Call, store_id: str, draft: MemoryDraft) -> Memory:
+async def create_memory(
+    services: Services, call: Call, store_id: str, draft: MemoryDraft, options: RevisionOptions
+) -> Memory:
     """Writes a new memory.
 
     Raises:
@@ -69,7 +71,7 @@ async def create_memory(services: Services, call: Call, store_id: str, draft: Me
     async def work(connection: TenantConnection) -> Memory:
         connection = await hold_for(connection, [draft])
         declared = _admitted(connection, draft)
-        [outcome] = await insert_drafts(connection, [(declared, vectors)])
+        [outcome] = await insert_drafts(connection, [(declared, vectors)], options)
         if isinstance(outcome, DomainError):
             raise outcome
         return outcome
@@ -82,6 +84,7 @@ async def batch_create_memories(
     call: Call,
     store_id: str,
     drafts: Sequence[MemoryDraft | DomainError],
+    options: RevisionOptions,
     *,
     atomic: bool,
 ) -> list[Memory | DomainError]:
@@ -107,7 +110,7 @@ async def batch_create_memories(
         drafts = [
             (draft, own[number]) for number, draft in enumerate(declared) if isinstance(draft, MemoryDraft)
         ]
-        inserted = iter(await insert_drafts(connection, drafts))
+        inserted = iter(await insert_drafts(connection, drafts, options))
         outcomes = [
             _of_item(next(inserted), number) if isinstance(item, MemoryDraft) else item
             for number, item in enumerate(declared)
@@ -170,6 +173,7 @@ async def put_memory(
     store_id: str,
     draft: MemoryDraft,
     fields: Sequence[str],
+    options: RevisionOptions,
     *,
     append: bool,
     expected_revision: int | None,
@@ -201,7 +205,7 @@ async def put_memory(
             check_revision(0, expected_revision, "memory")
         check_written(written)
         action = RevisionAction.CREATED if created else RevisionAction.UPDATED
-        await keep_revisions(connection, [written.memory_id], action)
+        await keep_revisions(connection, [written.memory_id], action, options)
         await vectors_db.drop_memory_vectors(connection, written.memory_id)
         return PutMemoryResult(written, created)
 
@@ -226,6 +230,7 @@ async def update_memory(
     store_id: str,
     memory_id: str,
     changes: MemoryChanges,
+    options: RevisionOptions,
     *,
     expected_revision: int | None,
 ) -> Memory:
@@ -254,7 +259,7 @@ async def update_memory(
         check_written(written)
         if changes_attributes:
             await attributes_db.write_attributes(connection, [written])
-        await keep_revisions(connection, [memory_id], RevisionAction.UPDATED)
+        await keep_revisions(connection, [memory_id], RevisionAction.UPDATED, options)
         if "content" not in changes:  # it still is what the turns said
             await copy_sources(connection, memory_id, written.revision - 1, written.revision)
         if EMBEDDED_FIELDS.intersection(changes):
@@ -354,17 +359,24 @@ async def list_memories(
 
 
 async def list_memory_revisions(
-    services: Services, call: Call, store_id: str, memory_id: str, page: PageRequest
+    services: Services,
+    call: Call,
+    store_id: str,
+    memory_id: str,
+    labels: Mapping[str, str],
+    page: PageRequest,
 ) -> Page[MemoryRevision]:
-    """Newest first; of a deleted memory too.
+    """Those with all of the labels, newest first; of a deleted memory too.
 
     Raises:
         DomainError: MEMORY_NOT_FOUND.
     """
     async with in_store(services.database, call, store_id) as connection:
-        found = await revisions_db.list_revisions(connection, memory_id, page)
+        found = await revisions_db.list_revisions(connection, memory_id, labels, page)
         if not found.items and page.after is None:
-            raise not_found(memory_id)
+            known = await memories_db.get_memories(connection, [memory_id], include_deleted=True)
+            if not known:
+                raise not_found(memory_id)
         return found
 
 

@@ -14,10 +14,15 @@ from ricordo_server.db.sources import copy_sources
 from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.memory import Memory, MemoryDraft, RevisionAction
+from ricordo_server.domain.retention import DEFAULT_OPTIONS, RevisionOptions
 
 
 async def insert_drafts(
-    connection: TenantConnection, drafts: Sequence[tuple[MemoryDraft, VectorsByModel]]
+    connection: TenantConnection,
+    drafts: Sequence[tuple[MemoryDraft, VectorsByModel]],
+    options: RevisionOptions = DEFAULT_OPTIONS,
+    *,
+    is_extracted: bool = False,
 ) -> list[Memory | DomainError]:
     """Rows, vectors and first revisions; KEY_TAKEN or ID_TAKEN in place of what could not be inserted."""
     named = [(draft.memory_id or str(uuid7()), draft) for draft, _ in drafts]
@@ -27,9 +32,8 @@ async def insert_drafts(
     ]
     await vectors_db.store_memory_vectors(connection, embedded)
     await attributes_db.write_attributes(connection, [memory for memory in stored if memory], new=True)
-    await keep_revisions(
-        connection, [memory.memory_id for memory in stored if memory], RevisionAction.CREATED
-    )
+    memory_ids = [memory.memory_id for memory in stored if memory]
+    await keep_revisions(connection, memory_ids, RevisionAction.CREATED, options, is_extracted=is_extracted)
     return [
         embeddings.marked(memory, connection.embedding_model, vectors)
         if memory

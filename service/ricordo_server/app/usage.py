@@ -10,18 +10,26 @@ from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.memory import RevisionAction
 from ricordo_server.domain.project_limits import quota_exceeded
+from ricordo_server.domain.retention import DEFAULT_OPTIONS, RevisionOptions
 
 
 async def keep_revisions(
-    connection: TenantConnection, memory_ids: Sequence[str], action: RevisionAction
+    connection: TenantConnection,
+    memory_ids: Sequence[str],
+    action: RevisionAction,
+    options: RevisionOptions = DEFAULT_OPTIONS,
+    *,
+    is_extracted: bool = False,
 ) -> None:
     """Writes a revision of each memory as it stands now, and counts it. A deletion is never beyond a quota.
+
+    `is_extracted`: what the memories say is what turns or given facts say.
 
     Raises:
         DomainError: QUOTA_EXCEEDED.
     """
     async with connection.pipeline():
-        await revisions_db.write_revisions(connection, memory_ids, action)
+        await revisions_db.write_revisions(connection, memory_ids, action, options, is_extracted=is_extracted)
         await usage_db.count_memories(connection, memory_ids, created=action is RevisionAction.CREATED)
     if action is not RevisionAction.DELETED:
         await _check_quota(connection)

@@ -106,4 +106,11 @@ def memory_from(row: Row, connection: TenantConnection) -> Memory:
 def revision_from(row: Row, connection: TenantConnection) -> MemoryRevision:
     """A past revision has no embedding: semantic search finds memories as they are."""
     memory = memory_from({**row, "has_embedding": False}, connection)
-    return MemoryRevision(memory, row["revision_time"], RevisionAction(row["action"]))
+    return MemoryRevision(
+        memory,
+        row["revision_time"],
+        RevisionAction(row["action"]),
+        row["revision_expire_time"],
+        row["revision_labels"],
+        row["extracted_memories"],
+    )

@@ -307,6 +307,9 @@ memory_revision = Table(
     _text("action"),
     _time("revision_time"),
     Column("transaction_id", Xid8, nullable=False),
+    _time("revision_expire_time", nullable=True),
+    _json("revision_labels"),
+    Column("extracted_memories", ARRAY(Text), nullable=False),
 )
 
 memory_source = Table(

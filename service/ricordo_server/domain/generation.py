@@ -9,6 +9,7 @@ from ricordo_server.domain.extraction import Candidate, Quote, Utterance
 from ricordo_server.domain.memory import Memory, MemoryKind, MemorySource, RevisionAction
 from ricordo_server.domain.metadata import Metadata
 from ricordo_server.domain.recalled import without_recalled
+from ricordo_server.domain.retention import DEFAULT_OPTIONS, RevisionOptions
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import Turn
 
@@ -121,6 +122,7 @@ class GenerationRules:
     metadata: Metadata = field(default_factory=dict)
     merge: MergeStrategy = MergeStrategy.OVERWRITE
     allowed_topics: Sequence[str] = ()
+    revision_options: RevisionOptions = DEFAULT_OPTIONS
 
 
 DEFAULT_RULES = GenerationRules()

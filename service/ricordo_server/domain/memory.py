@@ -194,9 +194,14 @@ class Memory:
 
 @dataclass(frozen=True)
 class MemoryRevision:
+    """`extracted`: what was learned, where turns or facts made the change, before it met the memories there were."""
+
     memory: Memory
     revision_time: datetime
     action: RevisionAction
+    expire_time: datetime | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    extracted: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

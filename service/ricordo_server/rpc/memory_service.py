@@ -15,7 +15,6 @@ from ricordo_server.rpc.convert.memories import (
     decode_changes,
     decode_draft,
     encode_memory,
-    encode_revision,
     put_fields,
 )
 from ricordo_server.rpc.convert.memory_keys import check_path
@@ -27,6 +26,11 @@ from ricordo_server.rpc.convert.memory_queries import (
     decode_query,
     decode_selector,
     encode_domain,
+)
+from ricordo_server.rpc.convert.revisions import (
+    decode_revision_labels,
+    decode_revision_options,
+    encode_revision,
 )
 from ricordo_server.rpc.convert.search import decode_options, encode_hit, encode_report
 from ricordo_server.rpc.errors import to_item_error
@@ -41,11 +45,12 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
 
     async def CreateMemory(self, request: pb.CreateMemoryRequest, context: Any) -> pb.CreateMemoryResponse:
         draft = decode_draft(request.memory)
+        options = decode_revision_options(request.revision_options)
         return await answer_once(
             request,
             pb.CreateMemoryResponse,
             lambda memory: pb.CreateMemoryResponse(memory=encode_memory(memory)),
-            lambda call: memories.create_memory(self._services, call, request.store_id, draft),
+            lambda call: memories.create_memory(self._services, call, request.store_id, draft, options),
         )
 
     async def BatchCreateMemories(
@@ -53,12 +58,13 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
     ) -> pb.BatchCreateMemoriesResponse:
         check_batch("memories", len(request.memories))
         drafts = [decode_item(message, number) for number, message in enumerate(request.memories)]
+        options = decode_revision_options(request.revision_options)
         return await answer_once(
             request,
             pb.BatchCreateMemoriesResponse,
             encode_results,
             lambda call: memories.batch_create_memories(
-                self._services, call, request.store_id, drafts, atomic=request.atomic
+                self._services, call, request.store_id, drafts, options, atomic=request.atomic
             ),
         )
 
@@ -89,6 +95,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
     async def UpdateMemory(self, request: pb.UpdateMemoryRequest, context: Any) -> pb.UpdateMemoryResponse:
         memory_id = decode_id(request.memory.memory_id, "memory.memory_id")
         changes = decode_changes(request.memory, request.update_mask.paths)
+        options = decode_revision_options(request.revision_options)
         return await answer_once(
             request,
             pb.UpdateMemoryResponse,
@@ -99,6 +106,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
                 request.store_id,
                 memory_id,
                 changes,
+                options,
                 expected_revision=decode_expected(request),
             ),
         )
@@ -109,6 +117,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
         draft = decode_draft(request.memory, content_required=not request.append)
         if draft.key is None:
             raise invalid_field("memory.key", "PutMemory writes by key: give one, or use CreateMemory")
+        options = decode_revision_options(request.revision_options)
         return await answer_once(
             request,
             pb.PutMemoryResponse,
@@ -119,6 +128,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
                 request.store_id,
                 draft,
                 fields,
+                options,
                 append=request.append,
                 expected_revision=decode_expected(request),
             ),
@@ -203,8 +213,11 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
     ) -> pb.ListMemoryRevisionsResponse:
         call = read_call()
         memory_id = decode_id(request.memory_id, "memory_id")
+        labels = decode_revision_labels(request.labels, "labels")
         page = decode_page(request, call.principal)
-        found = await memories.list_memory_revisions(self._services, call, request.store_id, memory_id, page)
+        found = await memories.list_memory_revisions(
+            self._services, call, request.store_id, memory_id, labels, page
+        )
         messages, token = encode_page(request, call.principal, found, encode_revision)
         return pb.ListMemoryRevisionsResponse(revisions=messages, next_page_token=token)
 

@@ -26,6 +26,7 @@ from ricordo_server.rpc.checks import check_batch, check_text
 from ricordo_server.rpc.convert.enums import decode_enum
 from ricordo_server.rpc.convert.memories import decode_kinds, decode_topics, encode_memory
 from ricordo_server.rpc.convert.metadata import decode_metadata_map
+from ricordo_server.rpc.convert.revisions import decode_revision_options
 from ricordo_server.rpc.convert.scope import decode_scope, required_scope
 from ricordo_server.rpc.convert.sessions import decode_session_scope
 from ricordo_server.rpc.convert.times import decode_time, encode_time
@@ -139,6 +140,7 @@ def decode_rules(request: pb.GenerateMemoriesRequest) -> GenerationRules:
         metadata=decode_metadata_map(request.metadata, "metadata"),
         merge=strategy or MergeStrategy.OVERWRITE,
         allowed_topics=decode_topics(request.allowed_topics, "allowed_topics"),
+        revision_options=decode_revision_options(request.revision_options),
     )
 
 

@@ -25,7 +25,6 @@ from ricordo_server.domain.memory import (
     MemoryChanges,
     MemoryDraft,
     MemoryKind,
-    MemoryRevision,
     MemorySource,
     ProceduralDetails,
     Provenance,
@@ -270,11 +269,3 @@ def encode_memory(memory: Memory) -> Message:
     )
     encode_details(memory.details, message)
     return message
-
-
-def encode_revision(revision: MemoryRevision) -> memory_pb2.MemoryRevision:
-    return memory_pb2.MemoryRevision(
-        memory=encode_memory(revision.memory),
-        revision_time=encode_time(revision.revision_time),
-        action=encode_enum(revision.action, memory_pb2.RevisionAction.DESCRIPTOR),
-    )
