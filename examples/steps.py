@@ -32,6 +32,8 @@ MODES = {SearchMode.TEXT: "words", SearchMode.SEMANTIC: "meaning", SearchMode.HY
 QUESTIONS = ("s5-07", "s3-03", "s3-07")
 TASK = "Book a quiet dinner in Faenza: where does she sleep, and what must she not eat?"
 CONTEXT_LINES = 32
+BED = "Which guesthouse has a room for her?"
+HOTEL = "The guesthouse Casa Faentina in Faenza keeps a quiet room for Marta, with a view of the garden."
 
 
 async def record_conversation(client: AsyncClient) -> list[Scope]:
@@ -131,6 +133,25 @@ def describe_best(hits: Iterable[Any], answer: str) -> tuple[Text, Text, Text]:
         mark = Text("✓", "green") if hit.turn.idempotency_key == answer else Text("·", "dim")
         return mark, Text(f"{hit.score:.3f}"), one_line(hit.turn.content)
     return Text("·", "dim"), Text("-"), Text("nothing found", "dim")
+
+
+async def read_by_three_surfaces(client: AsyncClient) -> None:
+    """A bank and a memory store are the same store by other names: what one writes, the others find."""
+    store = await client.memory_stores.get("default")
+    await store.put(actor_id="marta", path="/trips/faenza.md", content=HOTEL)
+    found = await AsyncMemory(client=client).search(
+        BED, user_id="marta", sources=["semantic", "document"], top_k=1
+    )
+    retrieved = await client.memory_banks.memories.retrieve(
+        name="default",
+        scope={"user_id": "marta"},
+        similarity_search_params={"search_query": BED, "top_k": 1},
+    )
+    hits = await store.search(actor_id="marta", query=BED, limit=1, kinds=())
+    tell(7, "One store", f"Written as an entry of a memory store, asked for by three surfaces: {BED}")
+    show_line(f"Memory.search: {found[0].content}")
+    show_line(f"memory_banks.memories.retrieve: {retrieved.page[0].memory.fact}")
+    show_line(f"memory_stores.search: {hits[0].memory.content}")
 
 
 async def build_context(client: AsyncClient) -> None:

@@ -1,8 +1,8 @@
 """`make run`: the whole road on real data, in one minute's reading.
 
 It starts the stack of `ricordo up` on the folder `.ricordo`, records a conversation of several sessions, learns
-memories from it, saves others, searches in three modes and builds a context. With a terminal it then stays
-up until Ctrl-C.
+memories from it, saves others, searches in three modes, builds a context, and reads the store as a memory bank and as
+a memory store do. With a terminal it then stays up until Ctrl-C.
 """
 
 import asyncio
@@ -62,8 +62,9 @@ async def show(settings: Settings) -> None:
             await steps.save_memories(client)
             await steps.search_in_three_modes(client)
             await steps.build_context(client)
+            await steps.read_by_three_surfaces(client)
         if IS_TERMINAL:
-            tell(7, "Your turn", "The server stays up until Ctrl-C. In another terminal, in this folder:")
+            tell(8, "Your turn", "The server stays up until Ctrl-C. In another terminal, in this folder:")
             for title, command in ways_to_call(target):
                 console.print(f"\n[dim]# {title}[/dim]")
                 console.print(command, markup=False, soft_wrap=True)

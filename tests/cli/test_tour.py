@@ -54,6 +54,7 @@ def test_without_a_terminal_it_ends_by_itself_and_can_be_repeated(tmp_path: Path
             ("words", "✓"), ("meaning", "✓"), ("both", "✓"),
         ]  # fmt: skip
         assert "allergic to hazelnuts" in output.partition("6. Built")[2]
+        assert output.partition("7. One store")[2].count("The guesthouse Casa Faentina in Faenza") == 3
     assert not (tmp_path / "data/postgres/data/postmaster.pid").exists()
 
 
@@ -96,7 +97,7 @@ def test_on_a_terminal_it_stays_and_says_how_to_call_it(tmp_path: Path) -> None:
         seen = read_until(terminal, "\nEND\n")
         target = re.search(r"serves on (\S+);", seen)
         assert target is not None
-        commands = re.split(r"^# .+\n", seen.partition("7. Your turn")[2], flags=re.MULTILINE)[1:]
+        commands = re.split(r"^# .+\n", seen.partition("8. Your turn")[2], flags=re.MULTILINE)[1:]
         by_hand, grpcurl, python = (command.strip() for command in commands)
         assert len(paste(by_hand).splitlines()) >= 3
         assert "hazelnuts" in paste(python)

@@ -13,7 +13,6 @@ from ricordo._async.memories import AsyncMemories
 from ricordo._async.pager import AsyncPager
 from ricordo._async.stores import AsyncStores
 from ricordo._convert import store_entries as entries
-from ricordo.errors import MemoryClientError
 from ricordo.models import EntrySource, MemoryKind, StoreEntry, View
 
 DOCUMENTS = (MemoryKind.DOCUMENT,)
@@ -257,10 +256,6 @@ class AsyncMemoryStore:
         """
         given = entries.entry_id_of(entry_id, self.id)
         memory = await self._memories.get(given, store=self.id, timeout=timeout)
-        if memory.kind is not MemoryKind.DOCUMENT:
-            raise MemoryClientError(
-                f"{entry_id} is a memory of kind {memory.kind}: read it with client.memories"
-            )
         return self._entry(memory, entries.view_of(read_mask, View.FULL))
 
     def list(
@@ -274,6 +269,7 @@ class AsyncMemoryStore:
         read_mask: Collection[str] | str | None = None,
         page_size: int | None = None,
         page_token: str = "",
+        kinds: Collection[MemoryKind | str] = DOCUMENTS,
         timeout: float | None = None,
     ) -> AsyncPager["AsyncStoredEntry"]:
         """Lists entries by path; nothing is fetched until iterated.
@@ -287,6 +283,8 @@ class AsyncMemoryStore:
             read_mask: As in `get`; wins over `view`.
             page_size: Entries fetched at a time, 1 to 100; None: 10.
             page_token: Where to continue.
+            kinds: Which kinds of memories, also those that the facade `Memory` or a memory bank wrote; none: all.
+                Their path is the key, which may be empty.
             timeout: Seconds for each page.
 
         Raises:
@@ -295,7 +293,7 @@ class AsyncMemoryStore:
         wanted = entries.view_of(read_mask, view)
         memories = self._memories.list(
             scope=entries.matching(actor_id, None if path is not None else session_id),
-            kinds=DOCUMENTS,
+            kinds=kinds,
             filters=entries.path_filter(path, path_prefix),
             order_by="key",
             view=wanted,
@@ -316,6 +314,7 @@ class AsyncMemoryStore:
         limit: int | None = None,
         page_size: int | None = None,
         read_mask: Collection[str] | str | None = None,
+        kinds: Collection[MemoryKind | str] = DOCUMENTS,
         timeout: float | None = None,
     ) -> builtins.list["AsyncEntryHit"]:
         """Finds entries by words and by meaning, in content and description; best first.
@@ -328,6 +327,7 @@ class AsyncMemoryStore:
             limit: How many, 1 to 100; None: 100.
             page_size: Another name of `limit`.
             read_mask: As in `get`.
+            kinds: As in `list`.
             timeout: Seconds.
         """
         view = entries.view_of(read_mask, View.FULL)
@@ -335,7 +335,7 @@ class AsyncMemoryStore:
             query,
             top_k=entries.search_limit(limit, page_size),
             scope=entries.matching(actor_id, session_id),
-            kinds=DOCUMENTS,
+            kinds=kinds,
             filters=entries.path_filter(None, path_prefix),
             store=self.id,
             timeout=timeout,

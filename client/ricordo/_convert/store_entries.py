@@ -192,6 +192,7 @@ def entry_fields(
         "content": memory.content if view is models.View.FULL else None,
         "description": memory.description,
         "source_type": EntrySource.DREAMER if is_distilled else EntrySource.AGENT,
+        "kind": memory.kind,
         "revision": memory.revision,
         "pinned": memory.pinned,
         "create_time": memory.create_time,

@@ -14,7 +14,6 @@ from ricordo._convert import store_entries as entries
 from ricordo._sync.memories import Memories
 from ricordo._sync.pager import Pager
 from ricordo._sync.stores import Stores
-from ricordo.errors import MemoryClientError
 from ricordo.models import EntrySource, MemoryKind, StoreEntry, View
 
 DOCUMENTS = (MemoryKind.DOCUMENT,)
@@ -252,10 +251,6 @@ class MemoryStore:
         """
         given = entries.entry_id_of(entry_id, self.id)
         memory = self._memories.get(given, store=self.id, timeout=timeout)
-        if memory.kind is not MemoryKind.DOCUMENT:
-            raise MemoryClientError(
-                f"{entry_id} is a memory of kind {memory.kind}: read it with client.memories"
-            )
         return self._entry(memory, entries.view_of(read_mask, View.FULL))
 
     def list(
@@ -269,6 +264,7 @@ class MemoryStore:
         read_mask: Collection[str] | str | None = None,
         page_size: int | None = None,
         page_token: str = "",
+        kinds: Collection[MemoryKind | str] = DOCUMENTS,
         timeout: float | None = None,
     ) -> Pager["StoredEntry"]:
         """Lists entries by path; nothing is fetched until iterated.
@@ -282,6 +278,8 @@ class MemoryStore:
             read_mask: As in `get`; wins over `view`.
             page_size: Entries fetched at a time, 1 to 100; None: 10.
             page_token: Where to continue.
+            kinds: Which kinds of memories, also those that the facade `Memory` or a memory bank wrote; none: all.
+                Their path is the key, which may be empty.
             timeout: Seconds for each page.
 
         Raises:
@@ -290,7 +288,7 @@ class MemoryStore:
         wanted = entries.view_of(read_mask, view)
         memories = self._memories.list(
             scope=entries.matching(actor_id, None if path is not None else session_id),
-            kinds=DOCUMENTS,
+            kinds=kinds,
             filters=entries.path_filter(path, path_prefix),
             order_by="key",
             view=wanted,
@@ -311,6 +309,7 @@ class MemoryStore:
         limit: int | None = None,
         page_size: int | None = None,
         read_mask: Collection[str] | str | None = None,
+        kinds: Collection[MemoryKind | str] = DOCUMENTS,
         timeout: float | None = None,
     ) -> builtins.list["EntryHit"]:
         """Finds entries by words and by meaning, in content and description; best first.
@@ -323,6 +322,7 @@ class MemoryStore:
             limit: How many, 1 to 100; None: 100.
             page_size: Another name of `limit`.
             read_mask: As in `get`.
+            kinds: As in `list`.
             timeout: Seconds.
         """
         view = entries.view_of(read_mask, View.FULL)
@@ -330,7 +330,7 @@ class MemoryStore:
             query,
             top_k=entries.search_limit(limit, page_size),
             scope=entries.matching(actor_id, session_id),
-            kinds=DOCUMENTS,
+            kinds=kinds,
             filters=entries.path_filter(None, path_prefix),
             store=self.id,
             timeout=timeout,

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from ricordo.models.base import Model, Word
+from ricordo.models.base import MemoryKind, Model, Word
 
 
 class EntrySource(Word):
@@ -17,6 +17,7 @@ class StoreEntry(Model):
 
     `name` is "memory-stores/<store>/entries/<entry_id>". `content` is None where it was not asked for. Times are UTC.
     What is `pinned` no pipeline changes or deletes.
+    `kind` is `document` for what was written as an entry.
     """
 
     name: str
@@ -27,6 +28,7 @@ class StoreEntry(Model):
     content: str | None
     description: str
     source_type: EntrySource
+    kind: MemoryKind
     revision: int
     pinned: bool = False
     create_time: datetime
