@@ -21,6 +21,7 @@ from ricordo.v1 import (
     project_service_pb2,
     project_service_pb2_grpc,
 )
+from ricordo_server.app import erasure
 from ricordo_server.db.tables import PROJECT_TABLES
 from tests.fixtures.calls import OPERATOR, as_service, as_user, refusal
 from tests.fixtures.database import TestDatabase, make_project
@@ -234,6 +235,52 @@ async def test_a_repeat_gets_the_first_receipt(admin, database) -> None:
     assert await delete(admin, project_id, force=True, request_id=f"r{project_id}") == first
 
 
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call removes a few rows, and then its time is up."""
+    monkeypatch.setattr(erasure, "BATCH_ROWS", 3)
+    monkeypatch.setattr(erasure, "SHARE_OF_DEADLINE", 0.0)
+
+
+@pytest.mark.usefixtures("small_steps")
+async def test_a_large_project_takes_several_calls_and_the_last_answers_for_all(
+    admin, database, superuser
+) -> None:
+    project_id, canary = make_project(database), f"canary{uuid4().hex}"
+    seed(superuser, project_id, canary)
+    expected = counts(await delete(admin, project_id))
+    rows_beside_the_project = sum(expected.values()) - 1
+    for _ in range(rows_beside_the_project // 3):
+        assert (await refusal(delete(admin, project_id, force=True)))[1] == "DEADLINE_EXCEEDED"
+        assert counts(await delete(admin, project_id)) == expected  # what is gone counts too
+    assert counts(await delete(admin, project_id, force=True)) == expected
+    assert find(superuser, str(project_id)) == {"ricordo.audit": 1, "ricordo.organization": 1}
+
+
+@pytest.mark.usefixtures("small_steps")
+async def test_a_project_is_closed_before_it_is_emptied(
+    admin, memories, channel, database, superuser
+) -> None:
+    project_id = make_project(database)
+    seed(superuser, project_id, f"canary{uuid4().hex}")
+    assert (await refusal(delete(admin, project_id, force=True)))[1] == "DEADLINE_EXCEEDED"
+    credential = as_service(project_id)
+    projects = project_service_pb2_grpc.ProjectServiceStub(channel)
+    read = projects.GetProject(project_service_pb2.GetProjectRequest(), metadata=credential)
+    assert (await refusal(read))[1] == "PROJECT_NOT_FOUND"
+    listed = memories.ListMemories(memory_service_pb2.ListMemoriesRequest(), metadata=credential)
+    assert (await refusal(listed))[1] == "STORE_NOT_FOUND"
+
+
+async def test_a_request_id_of_another_deletion_closes_nothing(admin, channel, database) -> None:
+    gone, project_id = make_project(database), make_project(database)
+    await delete(admin, gone, force=True, request_id=f"r{gone}")
+    repeat = delete(admin, project_id, force=True, request_id=f"r{gone}")
+    assert (await refusal(repeat))[1] == "REQUEST_ID_REUSED"
+    projects = project_service_pb2_grpc.ProjectServiceStub(channel)
+    await projects.GetProject(project_service_pb2.GetProjectRequest(), metadata=as_service(project_id))
+
+
 async def test_only_an_operator_deletes_a_project(admin, project_id) -> None:
     request = admin_service_pb2.DeleteProjectRequest(project_id=str(project_id), force=True)
     for metadata in (as_service(project_id), as_user(project_id, "ann")):
@@ -264,6 +311,8 @@ def test_the_functions_are_for_whom_they_are_made(superuser) -> None:
     for role, function, expected in (
         ("ricordo_app", "erase_project(uuid, boolean)", False),
         ("ricordo_operator", "erase_project(uuid, boolean)", True),
+        ("ricordo_app", "erase_project_rows(uuid, bigint)", False),
+        ("ricordo_operator", "erase_project_rows(uuid, bigint)", True),
         ("ricordo_app", "erase_user(text, boolean)", True),
         ("ricordo_operator", "erase_user(text, boolean)", False),
         ("ricordo_app", "erase_from(text, text, anyelement, boolean)", False),

@@ -303,14 +303,18 @@ class AsyncAdmin:
     ) -> models.ErasureReceipt:
         """Removes a project with everything in it, from every table; without `force` it only counts.
 
+        It is closed first. A large one takes several calls: each goes on where the one before ran out of time, and
+        the last answers what all of them removed.
+
         Args:
             project_id: The project.
             force: Remove it.
             request_id: Makes a repeat safe.
-            timeout: Seconds; a large project wants more.
+            timeout: Seconds.
 
         Raises:
             NotFoundError: There is no such project.
+            DeadlineExceededError: There is more to remove. `metadata["removed_row_count"]` is what this call did.
         """
         request = audit.delete_project_request(project_id, force=force, request_id=request_id)
         reply = await self._connection.call(lambda stubs: stubs.admin.DeleteProject, request, timeout)

@@ -134,8 +134,9 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteProject(self, request, context):
-        """Removes a project with everything in it, from every table; without `force` it only counts. One transaction: give it
-        a deadline to match. Its backups and its credentials elsewhere are the operator's.
+        """Removes a project with everything in it, from every table; without `force` it only counts. It is closed first:
+        nobody enters it any more. A large one takes several calls: DEADLINE_EXCEEDED with `removed_row_count`, the next goes
+        on, and the last answers what all of them removed. Its backups and its credentials elsewhere are the operator's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -52,8 +52,9 @@ class AdminServiceStub:
     its administrators read.
     """
     DeleteProject: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.DeleteProjectRequest, _admin_service_pb2.DeleteProjectResponse]
-    """Removes a project with everything in it, from every table; without `force` it only counts. One transaction: give it
-    a deadline to match. Its backups and its credentials elsewhere are the operator's.
+    """Removes a project with everything in it, from every table; without `force` it only counts. It is closed first:
+    nobody enters it any more. A large one takes several calls: DEADLINE_EXCEEDED with `removed_row_count`, the next goes
+    on, and the last answers what all of them removed. Its backups and its credentials elsewhere are the operator's.
     """
 
 @_typing.type_check_only
@@ -80,8 +81,9 @@ class AdminServiceAsyncStub(AdminServiceStub):
     its administrators read.
     """
     DeleteProject: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.DeleteProjectRequest, _admin_service_pb2.DeleteProjectResponse]  # type: ignore[assignment]
-    """Removes a project with everything in it, from every table; without `force` it only counts. One transaction: give it
-    a deadline to match. Its backups and its credentials elsewhere are the operator's.
+    """Removes a project with everything in it, from every table; without `force` it only counts. It is closed first:
+    nobody enters it any more. A large one takes several calls: DEADLINE_EXCEEDED with `removed_row_count`, the next goes
+    on, and the last answers what all of them removed. Its backups and its credentials elsewhere are the operator's.
     """
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -153,8 +155,9 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_service_pb2.DeleteProjectRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_service_pb2.DeleteProjectResponse, _abc.Awaitable[_admin_service_pb2.DeleteProjectResponse]]:
-        """Removes a project with everything in it, from every table; without `force` it only counts. One transaction: give it
-        a deadline to match. Its backups and its credentials elsewhere are the operator's.
+        """Removes a project with everything in it, from every table; without `force` it only counts. It is closed first:
+        nobody enters it any more. A large one takes several calls: DEADLINE_EXCEEDED with `removed_row_count`, the next goes
+        on, and the last answers what all of them removed. Its backups and its credentials elsewhere are the operator's.
         """
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -15,7 +15,7 @@ from ricordo_server.db.connection import (
     project_transaction,
     tenant_transaction,
 )
-from ricordo_server.domain.call import AlreadyAnswered, Call
+from ricordo_server.domain.call import AlreadyAnswered, Call, Once
 from ricordo_server.domain.errors import DomainError, Reason
 
 Result = TypeVar("Result")
@@ -86,13 +86,26 @@ async def _answer_once(connection: Opened, call: Call, work: Callable[[Opened], 
     return result
 
 
+async def check_unanswered(connection: ProjectConnection, call: Call) -> None:
+    """For a write of several transactions, in its first: the last one claims the request id and keeps the answer.
+
+    Raises:
+        AlreadyAnswered, DomainError: as `write_project`.
+    """
+    if call.once is not None:
+        _refuse_known(call.once, await idempotency.find_answer(connection, call.principal, call.once))
+
+
 async def _claim(connection: ProjectConnection, call: Call) -> None:
     assert call.once is not None  # noqa: S101 - the caller asked
-    known = await idempotency.claim_request(connection, call.principal, call.once)
+    _refuse_known(call.once, await idempotency.claim_request(connection, call.principal, call.once))
+
+
+def _refuse_known(once: Once, known: tuple[bytes, bytes] | None) -> None:
     if known is None:
         return
     digest, answer = known
-    if digest != call.once.payload_digest:
+    if digest != once.payload_digest:
         message = "this request_id was used with another payload in the last 24 hours: make a new one"
         raise DomainError(Reason.REQUEST_ID_REUSED, message, "request_id")
     raise AlreadyAnswered(answer)

@@ -312,12 +312,24 @@ def delete(
 ) -> None:
     """Remove a project with everything in it, as an operator: nothing of it stays in any table."""
     with failures_told(), options.connect(target, token) as client:
-        receipt = client.admin.delete_project(project_id, force=force, timeout=options.LONG)
+        receipt = _delete(client, project_id, force=force)
         for table, count in receipt.row_counts.items():
             typer.echo(f"{table}: {count}")
         typer.echo(
             f"Removed {receipt.total} rows." if receipt.done else "Nothing is removed without --force."
         )
+
+
+def _delete(client: ricordo.Client, project_id: str, *, force: bool) -> ricordo.models.ErasureReceipt:
+    """As many calls as it takes, while each of them removes something."""
+    while True:
+        try:
+            return client.admin.delete_project(project_id, force=force, timeout=options.LONG)
+        except ricordo.errors.DeadlineExceededError as unfinished:
+            removed = unfinished.metadata.get("removed_row_count", "0")
+            if removed == "0":
+                raise
+            typer.echo(f"{removed} rows removed, there are more.", err=True)
 
 
 def audit(

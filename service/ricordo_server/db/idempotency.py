@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from sqlalchemy import and_, bindparam, func, select, update
+from sqlalchemy import and_, bindparam, func, not_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from ricordo_server.db.connection import ProjectConnection
@@ -52,6 +52,14 @@ async def claim_request(
     row = await connection.fetch_one(READ, key)
     assert row is not None  # noqa: S101 - the claim met it, and nothing deletes a live request id
     return bytes(row["payload_digest"]), bytes(row["answer"])
+
+
+async def find_answer(
+    connection: ProjectConnection, principal: Principal, once: Once
+) -> tuple[bytes, bytes] | None:
+    """The digest and the answer of who had the request id before, if anybody."""
+    row = await connection.fetch_one(READ.where(not_(EXPIRED)), _key(connection, principal, once))
+    return (bytes(row["payload_digest"]), bytes(row["answer"])) if row else None
 
 
 async def keep_answer(connection: ProjectConnection, principal: Principal, once: Once, answer: bytes) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Text, bindparam, func, insert, literal, select, update
+from sqlalchemy import Text, and_, bindparam, func, insert, literal, select, update
 
 from ricordo_server.db.connection import ProjectConnection, Row, TenantConnection
 from ricordo_server.db.paging import fetch_page, text_key, time_key
@@ -15,7 +15,11 @@ from ricordo_server.domain.project_settings import ProjectSettings
 from ricordo_server.domain.store import Organization, Project, ProjectDraft
 
 STORED = [
-    *(column for column in project.c if column.name not in ("settings", "limits")),
+    *(
+        column
+        for column in project.c
+        if column.name not in ("settings", "limits", "close_time", "erased_rows")
+    ),
     project.c.settings.cast(Text),
 ]
 NEWEST_FIRST = [
@@ -37,8 +41,9 @@ def project_from(row: Row) -> Project:
 
 
 async def get_project(connection: ProjectConnection, *, lock: bool = False) -> Project | None:
-    """With `lock` it waits for every writer that holds the settings, and keeps new ones waiting."""
-    statement = select(*STORED).where(project.c.project_id == connection.project_id)
+    """With `lock` it waits for every writer that holds the settings, and keeps new ones waiting. None once closed."""
+    open_one = and_(project.c.project_id == connection.project_id, project.c.close_time.is_(None))
+    statement = select(*STORED).where(open_one)
     row = await connection.fetch_one(statement.with_for_update(key_share=True) if lock else statement)
     return project_from(row) if row else None
 

@@ -212,6 +212,10 @@ async def note_use(connection: ProjectConnection, account_id: UUID) -> Role | No
 
 async def project_exists(connection: ProjectConnection) -> bool:
     row = await connection.fetch_one(
-        select(exists().where(project.c.project_id == connection.project_id).label("found"))
+        select(
+            exists()
+            .where(project.c.project_id == connection.project_id, project.c.close_time.is_(None))
+            .label("found")
+        )
     )
     return row is not None and bool(row["found"])

@@ -70,6 +70,8 @@ project = Table(
     _time("create_time"),
     _time("update_time"),
     _json("limits"),
+    _time("close_time", nullable=True),
+    _json("erased_rows"),
 )
 
 embedding_model = Table(

@@ -23,4 +23,4 @@ CROSS JOIN LATERAL (SELECT
   current_setting('ricordo.any_user')::boolean
     OR coalesce((p.settings->>'end_users_may_publish')::boolean, false) AS publish
 ) AS may
-WHERE s.project_id = %(project_id)s AND s.name = %(name)s
+WHERE s.project_id = %(project_id)s AND s.name = %(name)s AND p.close_time IS NULL
