@@ -24,7 +24,7 @@ from ricordo_server.db import jobs as jobs_db
 from ricordo_server.db.connection import project_transaction
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.errors import DomainError, Reason
-from ricordo_server.domain.failure import classify, pause_before_retry
+from ricordo_server.domain.failure import FailureClass, classify, pause_before_retry
 from ricordo_server.domain.principal import HOUSEKEEPER, Principal, worker_of
 from ricordo_server.jobs.kind import LONGEST_SECONDS, Failure, JobKind
 from ricordo_server.jobs.registry import KINDS
@@ -69,17 +69,14 @@ class Runner:
                 log.info("the store of a job is gone", extra={"task": self.kind.name})
                 return
             await self._record(context.job, error)
-            await self._tell(context.job, principal, arguments, error)
+            await self._tell_attempt(context.job, principal, arguments, error)
             raise
 
-    async def _tell(
+    async def _tell_attempt(
         self, job: Job, principal: Principal, arguments: Mapping[str, Any], error: Exception
     ) -> None:
-        if self.kind.on_failure is None:
-            return
         is_final = pause_before_retry(error, job.attempts + 1, chance=0) is None
-        call = Call(principal, time.monotonic() + OPERATOR_SECONDS)
-        await self.kind.on_failure(self.services, call, arguments, Failure(classify(error), is_final))
+        await _tell(self.services, self.kind, principal, arguments, Failure(classify(error), is_final))
 
     async def _record(self, job: Job, error: Exception) -> None:
         failure_class, name = classify(error), type(error).__name__
@@ -94,6 +91,14 @@ class Runner:
         pool = self.services.operator_pool
         async with project_transaction(pool, HOUSEKEEPER, timeout=OPERATOR_SECONDS) as operator:
             await jobs_db.record_failure(operator, job.id, failure_class, reason)
+
+
+async def _tell(
+    services: Services, kind: JobKind, principal: Principal, arguments: Mapping[str, Any], failure: Failure
+) -> None:
+    if kind.on_failure is not None:
+        call = Call(principal, time.monotonic() + OPERATOR_SECONDS)
+        await kind.on_failure(services, call, arguments, failure)
 
 
 def make_app(operator_url: str, services: Services, kinds: tuple[JobKind, ...] = KINDS) -> App:
@@ -143,7 +148,7 @@ async def working(
     async with app.open_async():
         tasks = [
             asyncio.create_task(_keep_working(app, settings)),
-            asyncio.create_task(_keep_reclaiming(services, settings.worker_lease)),
+            asyncio.create_task(_keep_reclaiming(services, kinds, settings.worker_lease)),
         ]
         try:
             yield
@@ -171,24 +176,38 @@ async def _keep_working(app: App, settings: Settings) -> None:
         await asyncio.sleep(RESTART_SECONDS)
 
 
-async def _keep_reclaiming(services: Services, lease: float) -> None:
+async def _keep_reclaiming(services: Services, kinds: tuple[JobKind, ...], lease: float) -> None:
     while True:
         try:
-            await reclaim(services, lease=lease)
+            await reclaim(services, kinds, lease=lease)
         except DomainError as error:
             log.warning("cannot look for lost jobs", extra={"reason": error.reason})
         await asyncio.sleep(lease / 3)
 
 
-async def reclaim(services: Services, *, lease: float) -> None:
+async def reclaim(services: Services, kinds: tuple[JobKind, ...] = KINDS, *, lease: float) -> None:
     """Gives back the jobs of workers that died; one that takes its worker with it again and again has failed."""
+    by_name = {kind.name: kind for kind in kinds}
     assert services.operator_pool is not None  # noqa: S101 - `working` refuses
     pool = services.operator_pool
     async with project_transaction(pool, HOUSEKEEPER, timeout=OPERATOR_SECONDS) as operator:
         lost = await jobs_db.reclaim_jobs(operator, lease=lease, longest=2 * LONGEST_SECONDS)
+        # Before it is committed: whoever dies here leaves it to the next one, and is told twice rather than never.
+        for row in lost:
+            if row["given_up"] and row["task_name"] in by_name:
+                await _tell_given_up(services, by_name[row["task_name"]], row)
     for row in lost:
         extra = {"job": row["id"], "times": row["times"], "given_up": row["given_up"]}
         log.warning("a job was lost with its worker", extra=extra)
+
+
+async def _tell_given_up(services: Services, kind: JobKind, row: Mapping[str, Any]) -> None:
+    principal = HOUSEKEEPER if kind.schedule else worker_of(UUID(row["queue_name"]))
+    try:
+        await _tell(services, kind, principal, row["args"], Failure(FailureClass.TRANSIENT, is_final=True))
+    except DomainError as error:
+        if error.reason is not Reason.STORE_NOT_FOUND:
+            raise
 
 
 async def work(settings: Settings, *, on_ready: Callable[[], None]) -> None:

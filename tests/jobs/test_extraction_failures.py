@@ -3,14 +3,18 @@
 from collections.abc import AsyncIterator, Iterator
 from uuid import UUID
 
+import psycopg
 import pytest
 
 from ricordo import AsyncClient
 from ricordo.errors import NotFoundError
 from ricordo.models import ExtractionFailure, ExtractionPolicy, Matching, NewTurn, ProjectChanges, Scope
 from ricordo_server.config import Settings
+from ricordo_server.db.jobs import MOST_LOST_WORKERS
 from ricordo_server.extraction import Endpoint, ExtractionSettings
 from ricordo_server.jobs import extraction
+from ricordo_server.server import open_services
+from ricordo_server.worker import reclaim
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.fake_chat import FakeChat, Reply, fact, items
 from tests.jobs.queue import read_jobs, states, until, worker
@@ -100,3 +104,21 @@ async def test_what_was_not_given_up_is_not_tried_again(client: AsyncClient) -> 
     with pytest.raises(NotFoundError):
         await client.extraction.retry_failure(snapshot.snapshot_id, "semantic")
     assert await failures(client, "bob") == []
+
+
+async def test_what_takes_its_worker_with_it_is_listed_and_tried_again_when_asked(
+    client: AsyncClient, settings: Settings, fake: FakeChat, database: TestDatabase, project_id: UUID
+) -> None:
+    taken = "UPDATE procrastinate.procrastinate_jobs SET status = 'doing' WHERE queue_name = %s AND status = 'todo'"
+    async with open_services(settings, pool_size=2) as services:
+        for _ in range(MOST_LOST_WORKERS + 1):
+            with psycopg.connect(database.operator_url, autocommit=True) as connection:
+                connection.execute(taken, [str(project_id)])
+            await reclaim(services, extraction.KINDS, lease=30)
+    [failure] = await failures(client)
+    assert failure.failure_class == "transient"
+    fake.answer = lambda request: items(fact("I live in Rome.", 1, "I live in Rome."))
+    await client.extraction.retry_failure(failure.snapshot_id, failure.kind)
+    async with worker(settings, *extraction.KINDS):
+        await until(lambda: not waiting(database, project_id))
+    assert await contents(client) == ["I live in Rome."]

@@ -78,7 +78,8 @@ async def defer_job(
 async def reclaim_jobs(connection: ProjectConnection, *, lease: float, longest: float) -> list[Row]:
     """Gives back the jobs of workers silent for `lease` seconds, and those under way for more than `longest`.
 
-    Each row has the job's `id`, how many `times` this happened to it, and whether it is `given_up`.
+    Each row has the job's `id`, `queue_name`, `task_name` and `args`, how many `times` this happened to it, and
+    whether it is `given_up`.
     """
     parameters = {"lease": lease, "longest": longest, "most": MOST_LOST_WORKERS}
     return await connection.fetch_all(load_sql("reclaim_jobs"), parameters)

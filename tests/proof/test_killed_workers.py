@@ -1,0 +1,60 @@
+"""kill -9 of workers while they turn recorded turns into memories: each is made once."""
+
+import asyncio
+import os
+import random
+import signal
+from collections import Counter, deque
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from ricordo import AsyncClient
+from ricordo.models import ExtractionPolicy, NewTurn, ProjectChanges, Scope
+from tests.fixtures.database import TestDatabase
+from tests.jobs.queue import until
+from tests.proof.conftest import Tally
+from tests.proof.scale import scaled
+from tests.proof.workers import open_extractions, worker_programs
+
+pytestmark = pytest.mark.xdist_group("workers")
+
+KILLS = scaled(200)
+SESSIONS, TURNS_EACH = 5, 10
+POLICY = ExtractionPolicy(kinds=["semantic"], turn_count=TURNS_EACH, topic_shift=None, idle=None)
+
+
+async def test_killed_workers_lose_and_double_nothing(
+    database: TestDatabase, project_id: UUID, service_target: str, tmp_path: Path, tally: Tally
+) -> None:
+    said: list[str] = []
+    async with AsyncClient(service_target) as client, worker_programs(database, tmp_path) as workers:
+        await client.project.update(ProjectChanges(extraction=POLICY))
+        alive = deque([await workers.start(), await workers.start()])
+        for number in range(KILLS):
+            said += await record(client, number)
+            await asyncio.sleep(random.random() / 3)
+            os.kill(alive.popleft(), signal.SIGKILL)
+            alive.append(await workers.start())
+        await until(lambda: not open_extractions(database, project_id))
+        # What was lost with its worker again and again was given up where everyone sees it.
+        for failure in [each async for each in client.extraction.list_failures()]:
+            await client.extraction.retry_failure(failure.snapshot_id, failure.kind)
+        await until(lambda: not open_extractions(database, project_id))
+        made = Counter([each.content async for each in client.memories.list(page_size=1000)])
+    for fact in said:
+        tally.count(made[fact] == 1, (fact, made[fact]))
+    assert not tally.failures
+    assert len(said) == KILLS * SESSIONS * TURNS_EACH == made.total()
+
+
+async def record(client: AsyncClient, number: int) -> list[str]:
+    said: list[str] = []
+    for session in range(SESSIONS):
+        name = f"{number}x{session}"
+        facts = [f"I own the boat named {name}y{turn}." for turn in range(TURNS_EACH)]
+        turns = [NewTurn(role="user", content=fact) for fact in facts]
+        await client.sessions.batch_record_turns(turns, scope=Scope(user_id=f"u{session}", session_id=name))
+        said += facts
+    return said
