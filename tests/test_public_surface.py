@@ -44,7 +44,7 @@ GROUPS = {
     "stores": "create delete get grant list list_grants revoke update",
     "memory_stores": "create delete get grant_permission list update",
     "memory_banks": "create delete get list memories update",
-    "memory_banks.memories": "create delete generate get list retrieve revisions rollback update",
+    "memory_banks.memories": "create delete generate get list purge retrieve revisions rollback update",
     "memory_banks.memories.revisions": "get list",
     "context": "build",
     "project": "drop_embedding_model get list_audit_records list_embedding_models register_embedding_model "
@@ -186,7 +186,7 @@ def test_every_type_of_memory_banks_is_public() -> None:
         for name, value in vars(importlib.import_module(info.name)).items()
         if inspect.isclass(value) and value.__module__ == info.name
     }
-    assert defined - {"BankModel", "BankWord", "Operation"} == set(types.__all__)
+    assert defined - {"BankModel", "BankWord", "Operation", "RevisionConfig"} == set(types.__all__)
 
 
 def test_the_names_of_agent_engine_memory_are_those_of_ours() -> None:

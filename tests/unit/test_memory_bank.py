@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from ricordo import memory_bank as types
-from ricordo._convert.bank_filters import read_filter
+from ricordo._convert.bank_filters import read_filter, read_label_filter
 from ricordo._convert.bank_memories import changes_of
 from ricordo._convert.bank_names import bank_name, memory_name, revision_name, session_name, target_revision
 from ricordo._convert.bank_values import our_scope, their_scope
@@ -23,6 +23,7 @@ from ricordo_server.domain import filter_fields
 from ricordo_server.rpc.convert.filters import decode_condition
 from tests.unit.filter_oracle import holds
 
+NOON = datetime(2100, 1, 1, 12, tzinfo=UTC)
 TIMES = st.datetimes(datetime(2000, 1, 1), datetime(2030, 1, 1)).map(lambda time: time.replace(tzinfo=UTC))
 PLAIN = st.one_of(
     st.sampled_from(["red", "blue", "2"]), st.sampled_from([-1.0, 0.0, 2.0]), st.booleans(), TIMES
@@ -182,3 +183,39 @@ def test_a_mask_of_what_cannot_change_is_refused(mask: str) -> None:
 def test_what_is_given_must_be_in_the_mask() -> None:
     with pytest.raises(MemoryClientError, match="leaves it out"):
         changes_of("x", types.UpdateMemoryConfig(update_mask="description"))
+
+
+@given(
+    st.dictionaries(st.from_regex(r"[a-z_]{1,9}", fullmatch=True), st.from_regex(r"[^\"]*", fullmatch=True))
+)
+def test_labels_are_read_as_they_are_written(labels: dict[str, str]) -> None:
+    text = " AND ".join(f'labels.{key} = "{value}"' for key, value in labels.items())
+    assert read_label_filter(text) == labels
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("labels.a", 0),
+        ("labels.a = x", 0),
+        ('labels.a = "x" OR labels.b = "y"', 0),
+        ('labels.a = "x" AND', 18),
+        ('labels.a = "x" AND fact = "y"', 18),
+    ],
+)
+def test_another_filter_of_revisions_is_refused(text: str, position: int) -> None:
+    with pytest.raises(MemoryClientError, match=f"character {position} ") as caught:
+        read_label_filter(text)
+    assert caught.value.reason == "INVALID_FILTER"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"revision_ttl": "1s", "disable_memory_revisions": True},
+        {"revision_ttl": "1s", "revisionExpireTime": NOON},
+    ],
+)
+def test_a_revision_ends_in_one_way(given: dict[str, Any]) -> None:
+    with pytest.raises(MemoryClientError, match="give one of"):
+        types.MemoryConfig(**given)

@@ -8,6 +8,7 @@ from ricordo import models
 from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.sessions import AsyncSessions
 from ricordo._convert.bank_generation import direct_source
+from ricordo._convert.bank_memories import revision_options
 from ricordo._convert.bank_names import Name, session_name
 from ricordo._convert.bank_values import USER, our_scope, our_topics, plain_metadata
 from ricordo.errors import MemoryClientError
@@ -61,6 +62,7 @@ class AsyncBankGeneration:
             allowed_topics=our_topics(config.allowed_topics),
             metadata=plain_metadata(config.metadata),
             metadata_merge_strategy=config.metadata_merge_strategy,
+            revision_options=revision_options(config),
             store=self.bank.store_id,
             timeout=self.timeout,
         )

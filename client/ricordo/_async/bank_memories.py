@@ -1,6 +1,6 @@
 """The memories of memory banks: `client.memory_banks.memories`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ricordo import memory_bank as types
@@ -67,7 +67,11 @@ class AsyncBankMemories:
         bank = await self._names.bank(name)
         given = types.MemoryConfig.read(config)
         memory = await self._memories.create(
-            convert.new_memory(fact, scope, given), ttl=given.ttl, store=bank.store_id, timeout=timeout
+            convert.new_memory(fact, scope, given),
+            ttl=given.ttl,
+            revision_options=convert.revision_options(given),
+            store=bank.store_id,
+            timeout=timeout,
         )
         return types.MemoryOperation(response=convert.decode_memory(memory, bank))
 
@@ -107,6 +111,7 @@ class AsyncBankMemories:
             asked.memory_id,
             convert.changes_of(fact, given),
             ttl=given.ttl,
+            revision_options=convert.revision_options(given),
             store=asked.store_id,
             timeout=timeout,
         )
@@ -266,3 +271,41 @@ class AsyncBankMemories:
             timeout=timeout,
         )
         return types.RollbackMemoryOperation(response=convert.decode_memory(memory, asked))
+
+    async def purge(
+        self,
+        *,
+        name: str,
+        filter: str | None = None,  # noqa: A002  (the name that users of memory banks know)
+        filter_groups: Sequence[types.MemoryConjunctionFilter | Mapping[str, Any]] = (),
+        force: bool = False,
+        config: types.PurgeMemoriesConfig | Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> types.PurgeMemoriesOperation:
+        """Deletes the memories that fit, of every scope that the credential may write; counts them without `force`.
+
+        Args:
+            name: The bank.
+            filter: Which, as text.
+            filter_groups: Which, by their metadata; with `filter` too, both must hold.
+            force: Delete them.
+            config: How to wait.
+            timeout: Seconds for each 500.
+
+        Raises:
+            MemoryClientError: Nothing says which.
+            InvalidFilterError: The filter cannot be read; the message says at which character.
+        """
+        bank = await self._names.bank(name)
+        types.PurgeMemoriesConfig.read(config)
+        condition = read_filter(filter, [types.MemoryConjunctionFilter.read(each) for each in filter_groups])
+        if condition is None:
+            raise MemoryClientError("purge needs a filter or filter_groups; to delete all, delete the bank")
+        count, more = 0, True
+        while more:
+            step = await self._memories.delete_matching(
+                kinds=convert.ALL_KINDS, filters=condition, force=force, store=bank.store_id, timeout=timeout
+            )
+            count += step.deleted if force else step.matching
+            more = force and 0 < step.deleted < step.matching
+        return types.PurgeMemoriesOperation(response=types.PurgeMemoriesResponse(purge_count=count))

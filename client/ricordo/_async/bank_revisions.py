@@ -6,6 +6,7 @@ from typing import Any
 from ricordo._async.bank_names import AsyncBankNames
 from ricordo._async.bank_pager import AsyncBankPager
 from ricordo._async.revisions import AsyncRevisions
+from ricordo._convert.bank_filters import read_label_filter
 from ricordo._convert.bank_memories import decode_revision
 from ricordo.memory_bank import ListMemoryRevisionsConfig, MemoryRevision
 
@@ -44,13 +45,17 @@ class AsyncBankRevisions:
 
         Args:
             name: "<bank>/memories/<memory>".
-            config: How many a page.
+            config: Which, and how many a page.
             timeout: Seconds for each page.
+
+        Raises:
+            MemoryClientError: The filter cannot be read; the message says from which character on.
         """
         memory = await self._names.memory(name)
         given = ListMemoryRevisionsConfig.read(config)
         revisions = self._revisions.list(
             memory.memory_id,
+            labels=read_label_filter(given.filter),
             page_size=given.page_size,
             page_token=given.page_token,
             store=memory.store_id,

@@ -15,6 +15,7 @@ from ricordo._convert.bank_values import (
 )
 from ricordo.errors import MemoryClientError
 from ricordo.memory_bank import (
+    IntermediateExtractedMemory,
     Memory,
     MemoryConfig,
     MemoryRevision,
@@ -23,6 +24,7 @@ from ricordo.memory_bank import (
     RetrieveMemoriesConfig,
     UpdateMemoryConfig,
 )
+from ricordo.memory_bank.revision import RevisionConfig
 from ricordo.models import MemoryKind
 
 NATURAL_LANGUAGE = (MemoryKind.SEMANTIC, MemoryKind.EPISODIC, MemoryKind.DOCUMENT)
@@ -96,6 +98,17 @@ def _encode(name: str, given: Mapping[str, Any]) -> Any:
     return value
 
 
+def revision_options(config: RevisionConfig) -> models.RevisionOptions | None:
+    """How the change is kept as a revision; None: as the bank says."""
+    options = models.RevisionOptions(
+        labels=config.revision_labels,
+        expire_time=config.revision_expire_time,
+        ttl=config.revision_ttl,
+        disabled=config.disable_memory_revisions,
+    )
+    return options if options != models.RevisionOptions() else None
+
+
 def kinds_of(config: RetrieveMemoriesConfig) -> tuple[MemoryKind, ...]:
     """Which kinds are read.
 
@@ -140,7 +153,10 @@ def decode_revision(revision: models.MemoryRevision, name: Name) -> MemoryRevisi
         action=revision.action,
         fact=None if memory.content_omitted else memory.content,
         structured_data=structured.data if structured else None,
+        labels=dict(revision.labels),
+        extracted_memories=[IntermediateExtractedMemory(fact=fact) for fact in revision.extracted_memories],
         create_time=revision.revision_time,
+        expire_time=revision.expire_time,
     )
 
 

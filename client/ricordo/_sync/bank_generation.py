@@ -7,6 +7,7 @@ from typing import Any
 
 from ricordo import models
 from ricordo._convert.bank_generation import direct_source
+from ricordo._convert.bank_memories import revision_options
 from ricordo._convert.bank_names import Name, session_name
 from ricordo._convert.bank_values import USER, our_scope, our_topics, plain_metadata
 from ricordo._sync.extraction import Extraction
@@ -62,6 +63,7 @@ class BankGeneration:
             allowed_topics=our_topics(config.allowed_topics),
             metadata=plain_metadata(config.metadata),
             metadata_merge_strategy=config.metadata_merge_strategy,
+            revision_options=revision_options(config),
             store=self.bank.store_id,
             timeout=self.timeout,
         )

@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ricordo._convert.bank_filters import read_label_filter
 from ricordo._convert.bank_memories import decode_revision
 from ricordo._sync.bank_names import BankNames
 from ricordo._sync.bank_pager import BankPager
@@ -43,13 +44,17 @@ class BankRevisions:
 
         Args:
             name: "<bank>/memories/<memory>".
-            config: How many a page.
+            config: Which, and how many a page.
             timeout: Seconds for each page.
+
+        Raises:
+            MemoryClientError: The filter cannot be read; the message says from which character on.
         """
         memory = self._names.memory(name)
         given = ListMemoryRevisionsConfig.read(config)
         revisions = self._revisions.list(
             memory.memory_id,
+            labels=read_label_filter(given.filter),
             page_size=given.page_size,
             page_token=given.page_token,
             store=memory.store_id,

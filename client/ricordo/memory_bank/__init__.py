@@ -48,10 +48,10 @@ from ricordo.memory_bank.generation import (
 )
 from ricordo.memory_bank.memory import (
     ListMemoriesConfig,
-    ListMemoryRevisionsConfig,
     Memory,
     MemoryConfig,
-    MemoryRevision,
+    PurgeMemoriesConfig,
+    PurgeMemoriesResponse,
     RollbackMemoryConfig,
     UpdateMemoryConfig,
 )
@@ -60,6 +60,7 @@ from ricordo.memory_bank.operation import (
     DeleteMemoryOperation,
     GenerateMemoriesOperation,
     MemoryOperation,
+    PurgeMemoriesOperation,
     RollbackMemoryOperation,
 )
 from ricordo.memory_bank.retrieval import (
@@ -70,6 +71,11 @@ from ricordo.memory_bank.retrieval import (
     RetrieveMemoriesRequestSimilaritySearchParams,
     RetrieveMemoriesRequestSimpleRetrievalParams,
     RetrieveMemoriesResponseRetrievedMemory,
+)
+from ricordo.memory_bank.revision import (
+    IntermediateExtractedMemory,
+    ListMemoryRevisionsConfig,
+    MemoryRevision,
 )
 from ricordo.memory_bank.value import (
     ManagedTopicEnum,
@@ -94,6 +100,7 @@ __all__ = [
     "GenerateMemoriesResponse",
     "GenerateMemoriesResponseGeneratedMemory",
     "GenerateMemoriesResponseGeneratedMemoryAction",
+    "IntermediateExtractedMemory",
     "ListMemoriesConfig",
     "ListMemoryBanksConfig",
     "ListMemoryRevisionsConfig",
@@ -126,6 +133,9 @@ __all__ = [
     "MemoryType",
     "Operator",
     "Part",
+    "PurgeMemoriesConfig",
+    "PurgeMemoriesOperation",
+    "PurgeMemoriesResponse",
     "RetrieveMemoriesConfig",
     "RetrieveMemoriesRequestSimilaritySearchParams",
     "RetrieveMemoriesRequestSimpleRetrievalParams",

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from ricordo.memory_bank.base import BankModel, BankWord
 from ricordo.memory_bank.memory import Memory
+from ricordo.memory_bank.revision import RevisionConfig
 from ricordo.memory_bank.value import MemoryMetadataValue, MemoryTopicId
 
 
@@ -69,7 +70,7 @@ class MemoryMetadataMergeStrategy(BankWord):
     REQUIRE_EXACT_MATCH = "REQUIRE_EXACT_MATCH"
 
 
-class GenerateMemoriesConfig(BankModel):
+class GenerateMemoriesConfig(RevisionConfig):
     """How memories are made; `allowed_topics`: of nothing else, none: of everything."""
 
     disable_consolidation: bool = False

@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from ricordo.memory_bank.base import BankModel
+from ricordo.memory_bank.revision import RevisionConfig
 from ricordo.memory_bank.value import (
     BankDuration,
     MemoryMetadataValue,
@@ -13,7 +14,7 @@ from ricordo.memory_bank.value import (
     MemoryTopicId,
     MemoryType,
 )
-from ricordo.models import MemoryKind, RevisionAction
+from ricordo.models import MemoryKind
 
 
 class Memory(BankModel):
@@ -39,18 +40,7 @@ class Memory(BankModel):
     expire_time: datetime | None = None
 
 
-class MemoryRevision(BankModel):
-    """What a memory was. `name` is "<memory>/revisions/<revision>"; `action` is what made it so."""
-
-    name: str
-    revision: int
-    action: RevisionAction
-    fact: str | None = None
-    structured_data: dict[str, object] | None = None
-    create_time: datetime
-
-
-class MemoryConfig(BankModel):
+class MemoryConfig(RevisionConfig):
     """What else a new memory has. It ends at `expire_time`, or `ttl` from now; with neither it stays."""
 
     display_name: str | None = None
@@ -91,8 +81,13 @@ class RollbackMemoryConfig(BankModel):
     wait_for_completion: bool = True
 
 
-class ListMemoryRevisionsConfig(BankModel):
-    """How many a page: 1 to 1,000."""
+class PurgeMemoriesConfig(BankModel):
+    """How to wait: a purge is done when its call returns."""
 
-    page_size: int = 100
-    page_token: str = ""
+    wait_for_completion: bool = True
+
+
+class PurgeMemoriesResponse(BankModel):
+    """How many memories were, or would be, deleted."""
+
+    purge_count: int

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ricordo.memory_bank.base import BankModel
 from ricordo.memory_bank.generation import GenerateMemoriesResponse
-from ricordo.memory_bank.memory import Memory
+from ricordo.memory_bank.memory import Memory, PurgeMemoriesResponse
 
 
 class Operation(BankModel):
@@ -34,6 +34,12 @@ class GenerateMemoriesOperation(Operation):
     """Of `generate`."""
 
     response: GenerateMemoriesResponse | None = None
+
+
+class PurgeMemoriesOperation(Operation):
+    """Of `purge`."""
+
+    response: PurgeMemoriesResponse | None = None
 
 
 class DeleteMemoryOperation(Operation):

@@ -482,7 +482,74 @@ async def test_what_generate_changed_can_be_rolled_back(banks: AsyncMemoryBanks,
     assert rolled.response.fact == "I live in Rome."
 
 
+# Purging
+
+
+async def test_a_purge_counts_until_it_is_forced(banks: AsyncMemoryBanks, cups: str) -> None:
+    oolong = [types.MemoryConjunctionFilter(filters=[{"key": "kind", "value": {"string_value": "oolong"}}])]
+    counted = await banks.memories.purge(name=cups, filter_groups=oolong)
+    assert counted.response == types.PurgeMemoriesResponse(purge_count=2)
+    assert len(await facts(banks, cups)) == 3
+    text = 'fact = "cup 1" OR fact = "cup 3"'
+    purged = await banks.memories.purge(name=cups, filter=text, filter_groups=oolong, force=True)
+    assert (purged.done, purged.response) == (True, types.PurgeMemoriesResponse(purge_count=1))
+    assert await facts(banks, cups) == ["cup 2", "cup 3"]
+
+
+async def test_a_purge_is_of_every_scope(banks: AsyncMemoryBanks, cups: str) -> None:
+    await remember(banks, cups, "cup of Bob", scope={"user_id": "bob"})
+    purged = await banks.memories.purge(
+        name=cups, filter='create_time > "2020-01-01T00:00:00Z"', force=True, config={}
+    )
+    assert purged.response == types.PurgeMemoriesResponse(purge_count=4)
+
+
+async def test_a_purge_says_which(banks: AsyncMemoryBanks, bank: str) -> None:
+    with pytest.raises(ValueError, match="needs a filter"):
+        await banks.memories.purge(name=bank, force=True)
+
+
 # Revisions
+
+
+async def test_revisions_are_found_by_their_labels(banks: AsyncMemoryBanks, bank: str) -> None:
+    memory = await remember(banks, bank, "Likes oolong.", revision_labels={"source": "form", "run": "7"})
+    await banks.memories.update(
+        name=memory.name, fact="Likes sencha.", config={"revision_labels": {"source": "chat", "run": "7"}}
+    )
+    revisions = await banks.memories.revisions.list(
+        name=memory.name, config={"filter": 'labels.source = "form" AND labels.run="7"'}
+    )
+    assert [(each.fact, each.labels) async for each in revisions] == [
+        ("Likes oolong.", {"source": "form", "run": "7"})
+    ]
+
+
+async def test_a_revision_may_end(banks: AsyncMemoryBanks, bank: str) -> None:
+    memory = await remember(banks, bank, "Likes oolong.", revision_ttl="3600s")
+    (revision,) = (await banks.memories.revisions.list(name=memory.name)).page
+    assert revision.expire_time is not None
+    assert timedelta(minutes=59) < revision.expire_time - revision.create_time < timedelta(minutes=61)
+    assert (await banks.memories.get(name=memory.name)).expire_time is None
+
+
+async def test_a_change_may_be_no_revision(banks: AsyncMemoryBanks, bank: str) -> None:
+    memory = await remember(banks, bank, "Likes oolong.", disable_memory_revisions=True)
+    assert (await banks.memories.revisions.list(name=memory.name)).page == []
+
+
+async def test_a_revision_shows_what_was_learned(banks: AsyncMemoryBanks, bank: str) -> None:
+    operation = await banks.memories.generate(
+        name=bank,
+        direct_memories_source={"direct_memories": [{"fact": "I live in Rome."}]},
+        scope=SCOPE,
+        config={"revision_labels": {"source": "import"}},
+    )
+    assert operation.response is not None
+    (made,) = operation.response.generated_memories
+    (revision,) = (await banks.memories.revisions.list(name=made.memory.name)).page
+    assert revision.extracted_memories == [types.IntermediateExtractedMemory(fact="I live in Rome.")]
+    assert revision.labels == {"source": "import"}
 
 
 async def test_every_change_is_a_revision(banks: AsyncMemoryBanks, bank: str) -> None:

@@ -469,7 +469,74 @@ def test_what_generate_changed_can_be_rolled_back(banks: MemoryBanks, bank: str)
     assert rolled.response.fact == "I live in Rome."
 
 
+# Purging
+
+
+def test_a_purge_counts_until_it_is_forced(banks: MemoryBanks, cups: str) -> None:
+    oolong = [types.MemoryConjunctionFilter(filters=[{"key": "kind", "value": {"string_value": "oolong"}}])]
+    counted = banks.memories.purge(name=cups, filter_groups=oolong)
+    assert counted.response == types.PurgeMemoriesResponse(purge_count=2)
+    assert len(facts(banks, cups)) == 3
+    text = 'fact = "cup 1" OR fact = "cup 3"'
+    purged = banks.memories.purge(name=cups, filter=text, filter_groups=oolong, force=True)
+    assert (purged.done, purged.response) == (True, types.PurgeMemoriesResponse(purge_count=1))
+    assert facts(banks, cups) == ["cup 2", "cup 3"]
+
+
+def test_a_purge_is_of_every_scope(banks: MemoryBanks, cups: str) -> None:
+    remember(banks, cups, "cup of Bob", scope={"user_id": "bob"})
+    purged = banks.memories.purge(
+        name=cups, filter='create_time > "2020-01-01T00:00:00Z"', force=True, config={}
+    )
+    assert purged.response == types.PurgeMemoriesResponse(purge_count=4)
+
+
+def test_a_purge_says_which(banks: MemoryBanks, bank: str) -> None:
+    with pytest.raises(ValueError, match="needs a filter"):
+        banks.memories.purge(name=bank, force=True)
+
+
 # Revisions
+
+
+def test_revisions_are_found_by_their_labels(banks: MemoryBanks, bank: str) -> None:
+    memory = remember(banks, bank, "Likes oolong.", revision_labels={"source": "form", "run": "7"})
+    banks.memories.update(
+        name=memory.name, fact="Likes sencha.", config={"revision_labels": {"source": "chat", "run": "7"}}
+    )
+    revisions = banks.memories.revisions.list(
+        name=memory.name, config={"filter": 'labels.source = "form" AND labels.run="7"'}
+    )
+    assert [(each.fact, each.labels) for each in revisions] == [
+        ("Likes oolong.", {"source": "form", "run": "7"})
+    ]
+
+
+def test_a_revision_may_end(banks: MemoryBanks, bank: str) -> None:
+    memory = remember(banks, bank, "Likes oolong.", revision_ttl="3600s")
+    (revision,) = (banks.memories.revisions.list(name=memory.name)).page
+    assert revision.expire_time is not None
+    assert timedelta(minutes=59) < revision.expire_time - revision.create_time < timedelta(minutes=61)
+    assert (banks.memories.get(name=memory.name)).expire_time is None
+
+
+def test_a_change_may_be_no_revision(banks: MemoryBanks, bank: str) -> None:
+    memory = remember(banks, bank, "Likes oolong.", disable_memory_revisions=True)
+    assert (banks.memories.revisions.list(name=memory.name)).page == []
+
+
+def test_a_revision_shows_what_was_learned(banks: MemoryBanks, bank: str) -> None:
+    operation = banks.memories.generate(
+        name=bank,
+        direct_memories_source={"direct_memories": [{"fact": "I live in Rome."}]},
+        scope=SCOPE,
+        config={"revision_labels": {"source": "import"}},
+    )
+    assert operation.response is not None
+    (made,) = operation.response.generated_memories
+    (revision,) = (banks.memories.revisions.list(name=made.memory.name)).page
+    assert revision.extracted_memories == [types.IntermediateExtractedMemory(fact="I live in Rome.")]
+    assert revision.labels == {"source": "import"}
 
 
 def test_every_change_is_a_revision(banks: MemoryBanks, bank: str) -> None:
