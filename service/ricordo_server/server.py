@@ -83,6 +83,9 @@ TENANT_SERVICES = (
     identity_service_pb2,
 )
 
+# To the pool all operators are one tenant, which gets half of it: two work at a time.
+OPERATOR_CONNECTIONS = 3
+
 
 class UnsafeToServe(Exception):  # noqa: N818 - a verdict
     """The database, the role or the model is not as it must be; each fault says what to do."""
@@ -120,7 +123,9 @@ async def open_services(settings: Settings, *, pool_size: int) -> AsyncIterator[
             fault = f"the embedding model {embedder.name} is registered {known}: run `ricordo migrate`"
             raise UnsafeToServe([fault])
         operator_pool = (
-            await _pool(stack, settings.operator_url, 2, settings) if settings.operator_url else None
+            await _pool(stack, settings.operator_url, OPERATOR_CONNECTIONS, settings)
+            if settings.operator_url
+            else None
         )
         limiter = Limiter(pool, processes=settings.processes, max_concurrent=settings.max_concurrent_calls)
         stack.push_async_callback(limiter.aclose)

@@ -106,3 +106,123 @@ def test_cancelled_waits_lose_no_place(cancelled: list[int], size: int) -> None:
         return served - before
 
     assert asyncio.run(run()) == size + 1
+
+
+class Calls:
+    """Calls of tenants, one step at a time: each holds its place until it is told to end."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.semaphore = FairSemaphore(size)
+        self.waiting: list[str] = []
+        self.running: list[tuple[str, asyncio.Event]] = []
+        self.let_in: list[str] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def held(self, tenant: str) -> int:
+        return sum(name == tenant for name, _ in self.running)
+
+    async def arrive(self, tenant: str) -> None:
+        self.waiting.append(tenant)
+        self._tasks.append(asyncio.create_task(self._call(tenant)))
+        await self._settle()
+
+    async def end(self, number: int) -> None:
+        """Ends one of the running calls, if there is any."""
+        if self.running:
+            _, ended = self.running[number % len(self.running)]
+            ended.set()
+            await self._settle()
+
+    async def end_all(self) -> None:
+        while self.running:
+            await self.end(0)
+        await asyncio.gather(*self._tasks)
+
+    async def _call(self, tenant: str) -> None:
+        async with self.semaphore.held(tenant):
+            ended = asyncio.Event()
+            self.waiting.remove(tenant)
+            self.let_in.append(tenant)
+            self.running.append((tenant, ended))
+            await ended.wait()
+            self.running.remove((tenant, ended))
+
+    async def _settle(self) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+Step = str | int
+STEPS = st.lists(st.sampled_from("abcd") | st.integers(0, 9), max_size=60)
+
+
+@given(size=st.integers(1, 6), steps=STEPS)
+def test_nobody_waits_who_holds_less_than_is_free(size: int, steps: list[Step]) -> None:
+    async def run() -> None:
+        calls = Calls(size)
+        for step in steps:
+            await (calls.arrive(step) if isinstance(step, str) else calls.end(step))
+            free = size - len(calls.running)
+            assert free >= 0
+            assert all(calls.held(tenant) >= free for tenant in calls.waiting)
+        await calls.end_all()
+        assert not calls.waiting
+
+    asyncio.run(run())
+
+
+@given(size=st.integers(1, 6), steps=STEPS)
+def test_whoever_is_let_in_held_least_of_those_who_wait(size: int, steps: list[Step]) -> None:
+    async def run() -> None:
+        calls = Calls(size)
+        for step in steps:
+            if isinstance(step, str):
+                await calls.arrive(step)
+                continue
+            ended = calls.running[step % len(calls.running)][0] if calls.running else ""
+            before, waiting = len(calls.let_in), set(calls.waiting)
+            held = {tenant: calls.held(tenant) - (tenant == ended) for tenant in waiting}
+            await calls.end(step)
+            for tenant in calls.let_in[before : before + 1]:
+                assert held[tenant] == min(held.values())
+        await calls.end_all()
+
+    asyncio.run(run())
+
+
+@given(arrivals=st.lists(st.sampled_from("abcd"), min_size=2, max_size=40))
+def test_nobody_who_waits_is_passed_over_more_than_once_a_round(arrivals: list[str]) -> None:
+    """One place, so that only the order counts: between two turns of one tenant everyone else who waits has one."""
+
+    async def run() -> None:
+        calls = Calls(1)
+        for tenant in arrivals:
+            await calls.arrive(tenant)
+        passed_over: dict[str, list[str]] = {tenant: [] for tenant in calls.waiting}
+        while calls.running:
+            await calls.end(0)
+            if not calls.running:
+                break
+            chosen = calls.let_in[-1]
+            passed_over[chosen] = []
+            for tenant in set(calls.waiting) - {chosen}:
+                assert chosen not in passed_over[tenant]
+                passed_over[tenant].append(chosen)
+        await calls.end_all()
+
+    asyncio.run(run())
+
+
+@given(size=st.integers(2, 8), line=st.integers(1, 30))
+def test_alone_a_tenant_takes_half_and_a_newcomer_does_not_wait(size: int, line: int) -> None:
+    async def run() -> None:
+        calls = Calls(size)
+        for _ in range(line):
+            await calls.arrive("noisy")
+        assert calls.held("noisy") == min(line, (size + 1) // 2)
+        await calls.arrive("quiet")
+        assert calls.held("quiet") == 1
+        await calls.end_all()
+
+    asyncio.run(run())
