@@ -20,11 +20,13 @@ PUBLIC = {
         "AsyncClient",
         "AsyncMemory",
         "AsyncMemoryClient",
+        "AsyncOperationHandle",
         "AsyncPager",
         "Client",
         "Memory",
         "MemoryClient",
         "MemoryRequestContext",
+        "OperationHandle",
         "Pager",
         "RicordoError",
         "SourceSpec",
@@ -39,6 +41,7 @@ GROUPS = {
     "extraction": "approve generate list_failures list_held reject retry_failure",
     "memories": "batch_create create delete delete_matching get get_by_key list list_domains move purge put "
     "revisions rollback search update",
+    "operations": "cancel get list wait",
     "sessions": "batch_record_turns clear create delete delete_turn fork get get_extraction_status get_turn list "
     "list_snapshots list_turns pop_turn promote record_turn search_turns update",
     "stores": "create delete get grant list list_grants revoke update",

@@ -17,10 +17,12 @@ pytest), `agent_engine` and `memory_bank` (for programs written for agent-engine
 from ricordo import errors, filters, models
 from ricordo._async.client import AsyncClient
 from ricordo._async.memory import AsyncMemory
+from ricordo._async.operations import AsyncOperationHandle
 from ricordo._async.pager import AsyncPager
 from ricordo._async.protocols import AsyncMemoryClient
 from ricordo._sync.client import Client
 from ricordo._sync.memory import Memory
+from ricordo._sync.operations import OperationHandle
 from ricordo._sync.pager import Pager
 from ricordo._sync.protocols import MemoryClient
 from ricordo.errors import RicordoError
@@ -31,11 +33,13 @@ __all__ = [
     "AsyncClient",
     "AsyncMemory",
     "AsyncMemoryClient",
+    "AsyncOperationHandle",
     "AsyncPager",
     "Client",
     "Memory",
     "MemoryClient",
     "MemoryRequestContext",
+    "OperationHandle",
     "Pager",
     "RicordoError",
     "SourceSpec",

@@ -25,7 +25,17 @@ KEEPALIVE_TIMEOUT_MS = 20_000
 FIRST_RECONNECT_MS = 200
 LAST_RECONNECT_MS = 2_000
 
-SERVICES = ("Admin", "Context", "Extraction", "Identity", "Memory", "Project", "Session", "Store")
+SERVICES = (
+    "Admin",
+    "Context",
+    "Extraction",
+    "Identity",
+    "Memory",
+    "Operation",
+    "Project",
+    "Session",
+    "Store",
+)
 SERVICE_CONFIG = {
     "methodConfig": [
         {

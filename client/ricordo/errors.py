@@ -177,6 +177,10 @@ class QuotaExceededError(MemoryBadRequestError):
     """The project would hold more than it may, by `metadata["limit_name"]`: purge, or ask the operator for more."""
 
 
+class OperationCancelledError(MemoryAPIError):
+    """The operation was cancelled, and has no result."""
+
+
 class WriteConflictError(MemoryAPIError):
     """Concurrent writers collided more often than the server retries."""
 

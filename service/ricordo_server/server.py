@@ -23,6 +23,8 @@ from ricordo.v1 import (
     identity_service_pb2_grpc,
     memory_service_pb2,
     memory_service_pb2_grpc,
+    operation_service_pb2,
+    operation_service_pb2_grpc,
     project_service_pb2,
     project_service_pb2_grpc,
     session_service_pb2,
@@ -66,6 +68,7 @@ from ricordo_server.rpc.interceptors import (
     WithinLimits,
 )
 from ricordo_server.rpc.memory_service import MemoryService
+from ricordo_server.rpc.operation_service import OperationService
 from ricordo_server.rpc.project_service import ProjectService
 from ricordo_server.rpc.session_service import SessionService
 from ricordo_server.rpc.store_service import StoreService
@@ -78,6 +81,7 @@ TENANT_SERVICES = (
     session_service_pb2,
     context_service_pb2,
     extraction_service_pb2,
+    operation_service_pb2,
     store_service_pb2,
     project_service_pb2,
     identity_service_pb2,
@@ -264,6 +268,7 @@ def add_servicers(server: grpc.aio.Server, services: Services) -> list[str]:
     session_service_pb2_grpc.add_SessionServiceServicer_to_server(SessionService(services), server)
     context_service_pb2_grpc.add_ContextServiceServicer_to_server(ContextService(services), server)
     extraction_service_pb2_grpc.add_ExtractionServiceServicer_to_server(ExtractionService(services), server)
+    operation_service_pb2_grpc.add_OperationServiceServicer_to_server(OperationService(services), server)
     store_service_pb2_grpc.add_StoreServiceServicer_to_server(StoreService(services), server)
     project_service_pb2_grpc.add_ProjectServiceServicer_to_server(ProjectService(services), server)
     identity_service_pb2_grpc.add_IdentityServiceServicer_to_server(IdentityService(services), server)

@@ -76,7 +76,7 @@ class Runner:
         self, job: Job, principal: Principal, arguments: Mapping[str, Any], error: Exception
     ) -> None:
         is_final = pause_before_retry(error, job.attempts + 1, chance=0) is None
-        await _tell(self.services, self.kind, principal, arguments, Failure(classify(error), is_final))
+        await _tell(self.services, self.kind, principal, arguments, Failure(classify(error), is_final, error))
 
     async def _record(self, job: Job, error: Exception) -> None:
         failure_class, name = classify(error), type(error).__name__

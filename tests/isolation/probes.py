@@ -40,6 +40,7 @@ HARMLESS = {
     "snapshot": "summary = 'x'",
     "extraction": "attempts = 9",
     "held_memory": "digest = 'x'",
+    "operation": "attempts = 9",
     "project": "revision = 99",
     "store": "description = 'x'",
     "store_grant": "access = 'READ'",
@@ -80,6 +81,7 @@ FRESH: Mapping[str, Mapping[str, Any]] = {
     "snapshot": {"snapshot_id": "fresh", "from_seq": 99, "to_seq": 99},
     "extraction": {"kind": "PROCEDURAL"},
     "held_memory": {"held_memory_id": "fresh", "digest": "fresh"},
+    "operation": {"operation_id": "fresh"},
     "memory_source": {"turn_id": "fresh"},
     "consolidation": {"scope_key": "fresh"},
 }

@@ -57,6 +57,7 @@ class Names:
     held_memory_id: str = field(default_factory=lambda: str(uuid4()))
     session_id: str = field(default_factory=lambda: f"session-{uuid4().hex}")
     turn_id: str = field(default_factory=lambda: str(uuid4()))
+    operation_id: str = field(default_factory=lambda: str(uuid4()))
     turn_key: str = field(default_factory=lambda: f"turn-{uuid4().hex}")
     request_id: str = field(default_factory=lambda: f"request-{uuid4().hex}")
     store_id: str = field(default_factory=lambda: f"s-{uuid4().hex}")
@@ -104,8 +105,10 @@ async def ask(channel: grpc.aio.Channel, rpc: str, request: Message, token: str,
         request_serializer=type(request).SerializeToString,
         response_deserializer=GetMessageClass(method.output_type).FromString,
     )
+    # A wait is answered shortly before its deadline; nothing else may take long.
+    timeout = 1.0 if method.name.startswith("Wait") else None
     try:
-        reply = await call(request, metadata=[("authorization", f"Bearer {token}")])
+        reply = await call(request, metadata=[("authorization", f"Bearer {token}")], timeout=timeout)
     except grpc.aio.AioRpcError as error:
         return _refusal(error, names)
     return Answer(plain(str(reply), names), reply)
@@ -131,8 +134,9 @@ def service(place: Place) -> str:
 
 
 async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False) -> Place:
-    """A memory, a term, a turn and something held back under the place's names; a bound user's memory has an id of
-    the server's making.
+    """A memory, a term, a turn, an operation and something held back under the place's names.
+
+    A bound user's memory has an id of the server's making.
     """
     names = place.names
     token = bound(place, names.user_id) if by_user else service(place)
@@ -161,7 +165,20 @@ async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False
     assert (await ask(channel, "MemoryService.CreateMemory", define, token, names)).reply
     recorded = (await ask(channel, "SessionService.RecordTurn", record, token, names)).reply
     held = await _hold(channel, place)
-    known = replace(held, memory_id=made.memory.memory_id, turn_id=recorded.turn.turn_id)
+    fact = extraction_service_pb2.DirectFact(content=f"{names.canary} green tea")
+    generate = extraction_service_pb2.GenerateMemoriesRequest(
+        store_id=place.store_id,
+        scope=scope_pb2.Scope(user_id=names.user_id),
+        facts=extraction_service_pb2.DirectFacts(facts=[fact]),
+        in_background=True,
+    )
+    started = (await ask(channel, "ExtractionService.GenerateMemories", generate, token, names)).reply
+    known = replace(
+        held,
+        memory_id=made.memory.memory_id,
+        turn_id=recorded.turn.turn_id,
+        operation_id=started.operation.operation_id,
+    )
     return replace(place, names=known if by_user else await _add_account(channel, known, token))
 
 

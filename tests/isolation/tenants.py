@@ -401,6 +401,18 @@ def _held_memories() -> Iterator[Item]:
         yield Item("held_memory", values, _users(owner), _users(owner))
 
 
+def _operations() -> Iterator[Item]:
+    for name, owner in (("ann", "ann"), ("bob", "bob"), ("nobody", None)):
+        values = {
+            "operation_id": name,
+            "kind": "GENERATE_MEMORIES",
+            "principal_id": "somebody",
+            "scope_key": name,
+            "user_id": owner,
+        }
+        yield Item("operation", values, _users(owner), _users(owner))
+
+
 STORE_ITEMS = {
     "session": _sessions,
     "turn": _turns,
@@ -414,6 +426,7 @@ STORE_ITEMS = {
     "snapshot": _snapshots,
     "extraction": _extractions,
     "held_memory": _held_memories,
+    "operation": _operations,
 }
 
 

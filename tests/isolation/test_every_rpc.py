@@ -20,6 +20,7 @@ from ricordo.v1 import (
     memory_pb2,
     memory_service_pb2,
     metadata_pb2,
+    operation_service_pb2,
     project_pb2,
     project_service_pb2,
     scope_pb2,
@@ -52,7 +53,7 @@ from tests.isolation.rpc_world import (
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-e = extraction_service_pb2
+e, o = extraction_service_pb2, operation_service_pb2
 m, s, st = memory_service_pb2, session_service_pb2, store_service_pb2
 i = identity_service_pb2
 SEMANTIC = memory_pb2.MEMORY_KIND_SEMANTIC
@@ -162,6 +163,8 @@ def generate_memories(names: Names) -> list[Message]:
         *(e.GenerateMemoriesRequest(scope=own(names), session=run, kinds=EPISODIC) for run in ranges),
         e.GenerateMemoriesRequest(scope=own(names), facts=fact),
         e.GenerateMemoriesRequest(scope=own(names), turns=said, request_id=names.request_id),
+        e.GenerateMemoriesRequest(session=ranges[0], in_background=True),
+        e.GenerateMemoriesRequest(scope=own(names), facts=fact, in_background=True),
     ]
 
 
@@ -324,6 +327,15 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         for request_id in ("", names.request_id)
     ],
     "ExtractionService.GetExtractionStatus": lambda names: [e.GetExtractionStatusRequest(scope=names.scope)],
+    "OperationService.GetOperation": lambda names: [o.GetOperationRequest(operation_id=names.operation_id)],
+    "OperationService.WaitOperation": lambda names: [o.WaitOperationRequest(operation_id=names.operation_id)],
+    "OperationService.ListOperations": lambda names: [
+        o.ListOperationsRequest(scope=scope) for scope in scopes(names)
+    ],
+    "OperationService.CancelOperation": lambda names: [
+        o.CancelOperationRequest(operation_id=names.operation_id, request_id=request_id)
+        for request_id in ("", names.request_id)
+    ],
     "StoreService.CreateStore": lambda names: [
         st.CreateStoreRequest(store=store_pb2.Store(store_id=names.store_id), request_id=names.request_id)
     ],
@@ -524,7 +536,10 @@ async def test_every_rpc_has_a_case() -> None:
     [
         rpc
         for rpc in CASES
-        if (rpc.startswith(("Memory", "Session", "Context")) and rpc != "MemoryService.PurgeMemories")
+        if (
+            rpc.startswith(("Memory", "Session", "Context", "Operation"))
+            and rpc != "MemoryService.PurgeMemories"
+        )
         or rpc in HELD
     ],
 )

@@ -10,20 +10,21 @@ import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo.v1 import extraction_service_pb2 as pb
-from ricordo.v1 import memory_pb2 as m
-from ricordo.v1 import memory_service_pb2 as ms
 from ricordo.v1 import (
+    generation_pb2,
     metadata_pb2,
     scope_pb2,
     session_service_pb2,
 )
+from ricordo.v1 import memory_pb2 as m
+from ricordo.v1 import memory_service_pb2 as ms
 from ricordo_server.domain.rendering import NOTE
 from tests.fixtures.calls import as_user, refusal
 from tests.fixtures.generation import ANN, TALK, World, contents, inline, stated
 
 CREATED, UPDATED = m.REVISION_ACTION_CREATED, m.REVISION_ACTION_UPDATED
-MERGE = pb.METADATA_MERGE_STRATEGY_MERGE
-EXACT = pb.METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH
+MERGE = generation_pb2.METADATA_MERGE_STRATEGY_MERGE
+EXACT = generation_pb2.METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH
 
 
 def text(value: str) -> dict[str, metadata_pb2.MetadataValue]:

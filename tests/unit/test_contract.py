@@ -28,7 +28,7 @@ MUTATING = (
     *("Create", "BatchCreate", "Update", "Put", "Delete", "Record", "BatchRecord"),
     *("Rotate", "Disable", "Enable", "Generate", "Promote", "Rollback", "Grant", "Revoke", "Purge"),
     *("Register", "Switch", "Drop", "Pop", "Clear", "Fork", "Move"),
-    *("Retry", "Approve", "Reject"),
+    *("Retry", "Approve", "Reject", "Cancel"),
 )
 
 

@@ -56,6 +56,7 @@ class AsyncBankGeneration:
     async def _generate(self, **source: Any) -> models.Generation:
         config = self.config
         return await self.extraction.generate(
+            wait=True,
             **source,
             scope=our_scope(self.scope) if self.scope else None,
             consolidate=not config.disable_consolidation,

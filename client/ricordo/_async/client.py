@@ -11,6 +11,7 @@ from ricordo._async.identities import AsyncIdentity
 from ricordo._async.memories import AsyncMemories
 from ricordo._async.memory_banks import AsyncMemoryBanks
 from ricordo._async.memory_stores import AsyncMemoryStores
+from ricordo._async.operations import AsyncOperations
 from ricordo._async.projects import AsyncAdmin, AsyncProject
 from ricordo._async.sessions import AsyncSessions
 from ricordo._async.stores import AsyncStores
@@ -30,6 +31,8 @@ class AsyncClient:
     Attributes:
         memories: Long-term memory.
         sessions: Short-term memory.
+        extraction: From what was said to memories.
+        operations: Work in the background.
         context: One block of context for the next prompt.
         stores: The containers of the project.
         memory_stores: The same as stores of entries, which agents keep under paths.
@@ -90,7 +93,8 @@ class AsyncClient:
         self._connection = connection
         self.memories = AsyncMemories(self._connection)
         self.sessions = AsyncSessions(self._connection)
-        self.extraction = AsyncExtraction(self._connection)
+        self.operations = AsyncOperations(self._connection)
+        self.extraction = AsyncExtraction(self._connection, self.operations)
         self.context = AsyncContexts(self._connection)
         self.stores = AsyncStores(self._connection)
         self.project = AsyncProject(self._connection)

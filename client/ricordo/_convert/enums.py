@@ -12,11 +12,12 @@ from ricordo.v1 import (
     context_pb2,
     context_service_pb2,
     embedding_model_pb2,
-    extraction_service_pb2,
     failure_pb2,
     filter_pb2,
+    generation_pb2,
     identity_service_pb2,
     memory_pb2,
+    operation_pb2,
     paging_pb2,
     project_pb2,
     scope_pb2,
@@ -95,7 +96,7 @@ MEMORY_SOURCE = EnumCodec(models.MemorySource, memory_pb2.MemorySource, "MEMORY_
 MANAGED_TOPIC = EnumCodec(models.ManagedTopic, memory_pb2.ManagedTopic, "MANAGED_TOPIC")
 REVISION_ACTION = EnumCodec(models.RevisionAction, memory_pb2.RevisionAction, "REVISION_ACTION")
 METADATA_MERGE_STRATEGY = EnumCodec(
-    models.MetadataMergeStrategy, extraction_service_pb2.MetadataMergeStrategy, "METADATA_MERGE_STRATEGY"
+    models.MetadataMergeStrategy, generation_pb2.MetadataMergeStrategy, "METADATA_MERGE_STRATEGY"
 )
 VISIBILITY = EnumCodec(models.Visibility, scope_pb2.Visibility, "VISIBILITY", {"ORG": "PROJECT"})
 SEARCH_MODE = EnumCodec(models.SearchMode, search_pb2.SearchMode, "SEARCH_MODE")
@@ -121,3 +122,4 @@ PROJECT_ROLE = EnumCodec(models.ProjectRole, service_account_pb2.ProjectRole, "P
 FAILURE_CLASS = EnumCodec(models.FailureClass, failure_pb2.FailureClass, "FAILURE_CLASS")
 PROMOTION_CAUSE = EnumCodec(models.PromotionCause, snapshot_pb2.PromotionCause, "PROMOTION_CAUSE")
 EXTRACTION_STATE = EnumCodec(models.ExtractionState, snapshot_pb2.ExtractionState, "EXTRACTION_STATE")
+OPERATION_KIND = EnumCodec(models.OperationKind, operation_pb2.OperationKind, "OPERATION_KIND")

@@ -17,6 +17,7 @@ DOMAIN = "ricordo"
 
 BY_REASON: dict[str, type[MemoryAPIError]] = {
     "INVALID_FILTER": errors.InvalidFilterError,
+    "OPERATION_CANCELLED": errors.OperationCancelledError,
     "ORGANIZATION_NOT_FOUND": errors.MemoryNotProvisionedError,
     "PROJECT_NOT_FOUND": errors.MemoryNotProvisionedError,
     "QUOTA_EXCEEDED": errors.QuotaExceededError,
@@ -90,7 +91,7 @@ def to_exception(
         return MemoryNotSupportedError(
             f"{target} is not set up for this: {failure.reason}: {failure.message}", reason=failure.reason
         )
-    return _exception_class(failure)(failure)
+    return exception_class(failure)(failure)
 
 
 def is_unauthenticated(error: FailedCall) -> bool:
@@ -98,7 +99,8 @@ def is_unauthenticated(error: FailedCall) -> bool:
     return error.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
-def _exception_class(failure: Failure) -> type[MemoryAPIError]:
+def exception_class(failure: Failure) -> type[MemoryAPIError]:
+    """The class by the server's reason, else by the status code."""
     by_code = BY_CODE.get(failure.code, errors.MemoryServerError)
     if failure.reason:
         return BY_REASON.get(failure.reason, by_code)

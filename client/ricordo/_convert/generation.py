@@ -1,13 +1,33 @@
 """Requests to make memories, and what came of them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypedDict
 
 from ricordo import models
 from ricordo._convert import enums, memories, paging, scopes, values
 from ricordo._convert.sendable import sendable
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import extraction_service_pb2 as pb
-from ricordo.v1 import held_memory_pb2
+from ricordo.v1 import generation_pb2, held_memory_pb2
+
+
+class GenerationOptions(TypedDict, total=False):
+    """The arguments of `generate`, which explains them."""
+
+    session: models.SessionRange | None
+    turns: Sequence[models.SpokenTurn]
+    facts: Sequence[models.DirectFact | str]
+    scope: models.Scope | None
+    kinds: Collection[models.MemoryKind | str]
+    time_zone: str
+    consolidate: bool
+    allowed_topics: Sequence[models.Topic]
+    metadata: Mapping[str, object] | None
+    metadata_merge_strategy: models.MetadataMergeStrategy | str | None
+    dry_run: bool
+    store: str | None
+    request_id: str | None
+    timeout: float | None
 
 
 @sendable
@@ -25,6 +45,7 @@ def generate_request(
     metadata_merge_strategy: models.MetadataMergeStrategy | str | None,
     revision_options: models.RevisionOptions | None,
     dry_run: bool,
+    in_background: bool,
     store: str | None,
     request_id: str | None,
 ) -> pb.GenerateMemoriesRequest:
@@ -48,6 +69,7 @@ def generate_request(
         metadata_merge_strategy=enums.METADATA_MERGE_STRATEGY.encode(metadata_merge_strategy),
         revision_options=memories.encode_revision_options(revision_options),
         dry_run=dry_run,
+        in_background=in_background,
         request_id=paging.fresh(request_id),
     )
 
@@ -73,7 +95,9 @@ def _encode_fact(fact: models.DirectFact | str) -> pb.DirectFact:
     return pb.DirectFact(content=fact.content, topics=[memories.encode_topic(topic) for topic in fact.topics])
 
 
-def decode_generation(reply: pb.GenerateMemoriesResponse) -> models.Generation:
+def decode_generation(
+    reply: pb.GenerateMemoriesResponse | generation_pb2.GenerationResult,
+) -> models.Generation:
     """Decodes what was made."""
     report = reply.report
     return models.Generation(
@@ -87,7 +111,9 @@ def decode_generation(reply: pb.GenerateMemoriesResponse) -> models.Generation:
     )
 
 
-def _decode_generated(generated: Iterable[pb.GeneratedMemory]) -> tuple[models.GeneratedMemory, ...]:
+def _decode_generated(
+    generated: Iterable[generation_pb2.GeneratedMemory],
+) -> tuple[models.GeneratedMemory, ...]:
     return tuple(
         models.GeneratedMemory(
             memory=memories.decode_memory(each.memory),
@@ -149,3 +175,8 @@ def decode_held_memory(held: held_memory_pb2.HeldMemory) -> models.HeldMemory:
 def decode_approval(reply: pb.ApproveMemoryResponse) -> tuple[models.GeneratedMemory, ...]:
     """Decodes what came of it."""
     return _decode_generated(reply.memories)
+
+
+def read_generation(operation: models.Operation) -> models.Generation:
+    """What an operation that generates memories made."""
+    return operation.generation or models.Generation()

@@ -57,6 +57,7 @@ class BankGeneration:
     def _generate(self, **source: Any) -> models.Generation:
         config = self.config
         return self.extraction.generate(
+            wait=True,
             **source,
             scope=our_scope(self.scope) if self.scope else None,
             consolidate=not config.disable_consolidation,

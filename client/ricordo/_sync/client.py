@@ -13,6 +13,7 @@ from ricordo._sync.identities import Identity
 from ricordo._sync.memories import Memories
 from ricordo._sync.memory_banks import MemoryBanks
 from ricordo._sync.memory_stores import MemoryStores
+from ricordo._sync.operations import Operations
 from ricordo._sync.projects import Admin, Project
 from ricordo._sync.sessions import Sessions
 from ricordo._sync.stores import Stores
@@ -31,6 +32,8 @@ class Client:
     Attributes:
         memories: Long-term memory.
         sessions: Short-term memory.
+        extraction: From what was said to memories.
+        operations: Work in the background.
         context: One block of context for the next prompt.
         stores: The containers of the project.
         memory_stores: The same as stores of entries, which agents keep under paths.
@@ -91,7 +94,8 @@ class Client:
         self._connection = connection
         self.memories = Memories(self._connection)
         self.sessions = Sessions(self._connection)
-        self.extraction = Extraction(self._connection)
+        self.operations = Operations(self._connection)
+        self.extraction = Extraction(self._connection, self.operations)
         self.context = Contexts(self._connection)
         self.stores = Stores(self._connection)
         self.project = Project(self._connection)

@@ -2,20 +2,25 @@
 """From what was said to memories: `client.extraction`."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Literal, Unpack, overload
 
 from ricordo import models
 from ricordo._convert.generation import (
+    GenerationOptions,
     approve_memory_request,
     decode_approval,
     decode_generation,
     decode_held_memory,
     generate_request,
     list_held_memories_request,
+    read_generation,
     reject_memory_request,
 )
+from ricordo._convert.operations import decode_operation
 from ricordo._convert.paging import at_page
 from ricordo._convert.snapshots import decode_failure, list_failures_request, retry_failure_request
 from ricordo._sync.channel import Connection
+from ricordo._sync.operations import OperationHandle, Operations
 from ricordo._sync.pager import Pager
 from ricordo.models import MemoryKind, MetadataMergeStrategy
 
@@ -23,8 +28,19 @@ from ricordo.models import MemoryKind, MetadataMergeStrategy
 class Extraction:
     """Makes memories of turns and of facts, has what failed tried again, and reviews what is held back."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, operations: Operations) -> None:
         self._connection = connection
+        self._operations = operations
+
+    @overload
+    def generate(
+        self, *, wait: Literal[True] = True, **options: Unpack[GenerationOptions]
+    ) -> models.Generation: ...
+
+    @overload
+    def generate(
+        self, *, wait: Literal[False], **options: Unpack[GenerationOptions]
+    ) -> OperationHandle[models.Generation]: ...
 
     def generate(
         self,
@@ -41,11 +57,12 @@ class Extraction:
         metadata_merge_strategy: MetadataMergeStrategy | str | None = None,
         revision_options: models.RevisionOptions | None = None,
         dry_run: bool = False,
+        wait: bool = True,
         store: str | None = None,
         request_id: str | None = None,
         timeout: float | None = None,
-    ) -> models.Generation:
-        """Makes memories of a session's turns, of other turns, or of facts; waits for the model.
+    ) -> models.Generation | OperationHandle[models.Generation]:
+        """Makes memories of a session's turns, of other turns, or of facts.
 
         They are private, and of no session. A new fact updates or replaces one that it contradicts.
 
@@ -62,6 +79,8 @@ class Extraction:
             metadata_merge_strategy: How it meets that of a memory which is updated; None: `overwrite`.
             revision_options: How each change is kept as a revision; None: as the store says.
             dry_run: Only say what would be done.
+            wait: True: waits for the model, and answers what was made. False: answers at once the handle of an
+                operation that a worker carries out; its `result` raises what is said below.
             store: The store; None: `default`.
             request_id: Makes a repeat by the caller safe.
             timeout: Seconds; None: the client's.
@@ -85,11 +104,14 @@ class Extraction:
             metadata_merge_strategy=metadata_merge_strategy,
             revision_options=revision_options,
             dry_run=dry_run,
+            in_background=not wait,
             store=store,
             request_id=request_id,
         )
         reply = self._connection.call(lambda stubs: stubs.extraction.GenerateMemories, request, timeout)
-        return decode_generation(reply)
+        if wait:
+            return decode_generation(reply)
+        return OperationHandle(self._operations, decode_operation(reply.operation), read_generation)
 
     def list_failures(
         self,

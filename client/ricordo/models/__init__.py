@@ -74,6 +74,7 @@ from ricordo.models.memory import (
     TaxonomicDetails,
     Topic,
 )
+from ricordo.models.operation import Operation, OperationError, OperationKind
 from ricordo.models.page import Page
 from ricordo.models.project import (
     GrantedAccess,
@@ -207,6 +208,9 @@ __all__ = [
     "MetadataValue",
     "NewMemory",
     "NewTurn",
+    "Operation",
+    "OperationError",
+    "OperationKind",
     "Organization",
     "Page",
     "Person",

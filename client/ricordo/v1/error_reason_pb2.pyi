@@ -68,6 +68,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND, not retryable. No such extraction was given up, or none that this credential may see."""
     ERROR_REASON_EMBEDDING_MODEL_NOT_FOUND: _ErrorReason.ValueType  # 30
     """NOT_FOUND, not retryable. The installation has no embedding model of this name. Metadata: `known`."""
+    ERROR_REASON_OPERATION_NOT_FOUND: _ErrorReason.ValueType  # 31
+    """NOT_FOUND, not retryable. No such operation, or none that this credential may see; they are kept for 7 days."""
     ERROR_REASON_KEY_TAKEN: _ErrorReason.ValueType  # 40
     """ALREADY_EXISTS, not retryable. A live memory of this kind and exact scope has the key. Use PutMemory to upsert."""
     ERROR_REASON_ID_TAKEN: _ErrorReason.ValueType  # 41
@@ -133,6 +135,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """UNAVAILABLE, retryable. The extraction model cannot be reached, is overloaded, or refuses the server's key.
     Metadata: `failure_class`.
     """
+    ERROR_REASON_OPERATION_CANCELLED: _ErrorReason.ValueType  # 69
+    """CANCELLED, not retryable. Why an operation has no result: CancelOperation ended it. Nothing was written."""
     ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 80
     """UNAUTHENTICATED, not retryable. No credential, or none that this server accepts."""
     ERROR_REASON_PERMISSION_DENIED: _ErrorReason.ValueType  # 81
@@ -192,6 +196,8 @@ ERROR_REASON_FAILURE_NOT_FOUND: ErrorReason.ValueType  # 28
 """NOT_FOUND, not retryable. No such extraction was given up, or none that this credential may see."""
 ERROR_REASON_EMBEDDING_MODEL_NOT_FOUND: ErrorReason.ValueType  # 30
 """NOT_FOUND, not retryable. The installation has no embedding model of this name. Metadata: `known`."""
+ERROR_REASON_OPERATION_NOT_FOUND: ErrorReason.ValueType  # 31
+"""NOT_FOUND, not retryable. No such operation, or none that this credential may see; they are kept for 7 days."""
 ERROR_REASON_KEY_TAKEN: ErrorReason.ValueType  # 40
 """ALREADY_EXISTS, not retryable. A live memory of this kind and exact scope has the key. Use PutMemory to upsert."""
 ERROR_REASON_ID_TAKEN: ErrorReason.ValueType  # 41
@@ -257,6 +263,8 @@ ERROR_REASON_EXTRACTOR_UNAVAILABLE: ErrorReason.ValueType  # 68
 """UNAVAILABLE, retryable. The extraction model cannot be reached, is overloaded, or refuses the server's key.
 Metadata: `failure_class`.
 """
+ERROR_REASON_OPERATION_CANCELLED: ErrorReason.ValueType  # 69
+"""CANCELLED, not retryable. Why an operation has no result: CancelOperation ended it. Nothing was written."""
 ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 80
 """UNAUTHENTICATED, not retryable. No credential, or none that this server accepts."""
 ERROR_REASON_PERMISSION_DENIED: ErrorReason.ValueType  # 81

@@ -24,14 +24,16 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from ricordo.v1 import failure_pb2 as ricordo_dot_v1_dot_failure__pb2
+from ricordo.v1 import generation_pb2 as ricordo_dot_v1_dot_generation__pb2
 from ricordo.v1 import held_memory_pb2 as ricordo_dot_v1_dot_held__memory__pb2
 from ricordo.v1 import memory_pb2 as ricordo_dot_v1_dot_memory__pb2
 from ricordo.v1 import metadata_pb2 as ricordo_dot_v1_dot_metadata__pb2
+from ricordo.v1 import operation_pb2 as ricordo_dot_v1_dot_operation__pb2
 from ricordo.v1 import scope_pb2 as ricordo_dot_v1_dot_scope__pb2
 from ricordo.v1 import snapshot_pb2 as ricordo_dot_v1_dot_snapshot__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#ricordo/v1/extraction_service.proto\x12\nricordo.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18ricordo/v1/failure.proto\x1a\x1cricordo/v1/held_memory.proto\x1a\x17ricordo/v1/memory.proto\x1a\x19ricordo/v1/metadata.proto\x1a\x16ricordo/v1/scope.proto\x1a\x19ricordo/v1/snapshot.proto\"\xfa\x04\n\x17GenerateMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12+\n\x07session\x18\x03 \x01(\x0b\x32\x18.ricordo.v1.SessionRangeH\x00\x12(\n\x05turns\x18\x04 \x01(\x0b\x32\x17.ricordo.v1.InlineTurnsH\x00\x12(\n\x05\x66\x61\x63ts\x18\x05 \x01(\x0b\x32\x17.ricordo.v1.DirectFactsH\x00\x12%\n\x05kinds\x18\x06 \x03(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x1d\n\x15\x64isable_consolidation\x18\x07 \x01(\x08\x12)\n\x0e\x61llowed_topics\x18\x08 \x03(\x0b\x32\x11.ricordo.v1.Topic\x12\x43\n\x08metadata\x18\t \x03(\x0b\x32\x31.ricordo.v1.GenerateMemoriesRequest.MetadataEntry\x12\x42\n\x17metadata_merge_strategy\x18\n \x01(\x0e\x32!.ricordo.v1.MetadataMergeStrategy\x12\x0f\n\x07\x64ry_run\x18\x0b \x01(\x08\x12\x12\n\nrequest_id\x18\x0c \x01(\t\x12\x35\n\x10revision_options\x18\r \x01(\x0b\x32\x1b.ricordo.v1.RevisionOptions\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\x42\x08\n\x06source\"\xba\x01\n\x0cSessionRange\x12 \n\x05scope\x18\x01 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x15\n\rfrom_turn_seq\x18\x02 \x01(\x03\x12\x13\n\x0bto_turn_seq\x18\x03 \x01(\x03\x12.\n\nstart_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"G\n\x0bInlineTurns\x12%\n\x05turns\x18\x01 \x03(\x0b\x32\x16.ricordo.v1.InlineTurn\x12\x11\n\ttime_zone\x18\x02 \x01(\t\"[\n\nInlineTurn\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12.\n\nevent_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"4\n\x0b\x44irectFacts\x12%\n\x05\x66\x61\x63ts\x18\x01 \x03(\x0b\x32\x16.ricordo.v1.DirectFact\"@\n\nDirectFact\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\t\x12!\n\x06topics\x18\x02 \x03(\x0b\x32\x11.ricordo.v1.Topic\"w\n\x18GenerateMemoriesResponse\x12-\n\x08memories\x18\x01 \x03(\x0b\x32\x1b.ricordo.v1.GeneratedMemory\x12,\n\x06report\x18\x02 \x01(\x0b\x32\x1c.ricordo.v1.GenerationReport\"|\n\x0fGeneratedMemory\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12*\n\x06\x61\x63tion\x18\x02 \x01(\x0e\x32\x1a.ricordo.v1.RevisionAction\x12\x19\n\x11previous_revision\x18\x03 \x01(\x03\"\x97\x01\n\x10GenerationReport\x12\x13\n\x0bknown_count\x18\x01 \x01(\x03\x12\x16\n\x0eunquoted_count\x18\x02 \x01(\x03\x12\x15\n\rinvalid_count\x18\x03 \x01(\x03\x12\x17\n\x0foff_topic_count\x18\x04 \x01(\x03\x12\x12\n\nincomplete\x18\x05 \x01(\x08\x12\x12\n\nheld_count\x18\x06 \x01(\x03\"_\n\x15PromoteSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\".\n\x16PromoteSessionResponse\x12\x14\n\x0csnapshot_ids\x18\x01 \x03(\t\"\x8a\x01\n\x14ListSnapshotsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"Y\n\x15ListSnapshotsResponse\x12\'\n\tsnapshots\x18\x01 \x03(\x0b\x32\x14.ricordo.v1.Snapshot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"P\n\x1aGetExtractionStatusRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\"x\n\x1bGetExtractionStatusResponse\x12\x15\n\rlast_turn_seq\x18\x01 \x01(\x03\x12\x19\n\x11promoted_turn_seq\x18\x02 \x01(\x03\x12\'\n\x05kinds\x18\x03 \x03(\x0b\x32\x18.ricordo.v1.KindProgress\"\xbb\x01\n\x0cKindProgress\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x1a\n\x12\x65xtracted_turn_seq\x18\x02 \x01(\x03\x12\x19\n\x11pending_snapshots\x18\x03 \x01(\x05\x12\x18\n\x10\x66\x61iled_snapshots\x18\x04 \x01(\x05\x12\x34\n\x12last_failure_class\x18\x05 \x01(\x0e\x32\x18.ricordo.v1.FailureClass\"\x89\x01\n\x13ListFailuresRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"`\n\x14ListFailuresResponse\x12/\n\x08\x66\x61ilures\x18\x01 \x03(\x0b\x32\x1d.ricordo.v1.ExtractionFailure\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"v\n\x13RetryFailureRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x13\n\x0bsnapshot_id\x18\x02 \x01(\t\x12$\n\x04kind\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"\x16\n\x14RetryFailureResponse\"\x8d\x01\n\x17ListHeldMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"b\n\x18ListHeldMemoriesResponse\x12-\n\rheld_memories\x18\x01 \x03(\x0b\x32\x16.ricordo.v1.HeldMemory\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"T\n\x14\x41pproveMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x16\n\x0eheld_memory_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"F\n\x15\x41pproveMemoryResponse\x12-\n\x08memories\x18\x01 \x03(\x0b\x32\x1b.ricordo.v1.GeneratedMemory\"S\n\x13RejectMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x16\n\x0eheld_memory_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x16\n\x14RejectMemoryResponse*\xbb\x01\n\x15MetadataMergeStrategy\x12\'\n#METADATA_MERGE_STRATEGY_UNSPECIFIED\x10\x00\x12%\n!METADATA_MERGE_STRATEGY_OVERWRITE\x10\x01\x12!\n\x1dMETADATA_MERGE_STRATEGY_MERGE\x10\x02\x12/\n+METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH\x10\x03\x32\xb7\x06\n\x11\x45xtractionService\x12]\n\x10GenerateMemories\x12#.ricordo.v1.GenerateMemoriesRequest\x1a$.ricordo.v1.GenerateMemoriesResponse\x12W\n\x0ePromoteSession\x12!.ricordo.v1.PromoteSessionRequest\x1a\".ricordo.v1.PromoteSessionResponse\x12T\n\rListSnapshots\x12 .ricordo.v1.ListSnapshotsRequest\x1a!.ricordo.v1.ListSnapshotsResponse\x12\x66\n\x13GetExtractionStatus\x12&.ricordo.v1.GetExtractionStatusRequest\x1a\'.ricordo.v1.GetExtractionStatusResponse\x12Q\n\x0cListFailures\x12\x1f.ricordo.v1.ListFailuresRequest\x1a .ricordo.v1.ListFailuresResponse\x12Q\n\x0cRetryFailure\x12\x1f.ricordo.v1.RetryFailureRequest\x1a .ricordo.v1.RetryFailureResponse\x12]\n\x10ListHeldMemories\x12#.ricordo.v1.ListHeldMemoriesRequest\x1a$.ricordo.v1.ListHeldMemoriesResponse\x12T\n\rApproveMemory\x12 .ricordo.v1.ApproveMemoryRequest\x1a!.ricordo.v1.ApproveMemoryResponse\x12Q\n\x0cRejectMemory\x12\x1f.ricordo.v1.RejectMemoryRequest\x1a .ricordo.v1.RejectMemoryResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#ricordo/v1/extraction_service.proto\x12\nricordo.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18ricordo/v1/failure.proto\x1a\x1bricordo/v1/generation.proto\x1a\x1cricordo/v1/held_memory.proto\x1a\x17ricordo/v1/memory.proto\x1a\x19ricordo/v1/metadata.proto\x1a\x1aricordo/v1/operation.proto\x1a\x16ricordo/v1/scope.proto\x1a\x19ricordo/v1/snapshot.proto\"\x91\x05\n\x17GenerateMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12+\n\x07session\x18\x03 \x01(\x0b\x32\x18.ricordo.v1.SessionRangeH\x00\x12(\n\x05turns\x18\x04 \x01(\x0b\x32\x17.ricordo.v1.InlineTurnsH\x00\x12(\n\x05\x66\x61\x63ts\x18\x05 \x01(\x0b\x32\x17.ricordo.v1.DirectFactsH\x00\x12%\n\x05kinds\x18\x06 \x03(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x1d\n\x15\x64isable_consolidation\x18\x07 \x01(\x08\x12)\n\x0e\x61llowed_topics\x18\x08 \x03(\x0b\x32\x11.ricordo.v1.Topic\x12\x43\n\x08metadata\x18\t \x03(\x0b\x32\x31.ricordo.v1.GenerateMemoriesRequest.MetadataEntry\x12\x42\n\x17metadata_merge_strategy\x18\n \x01(\x0e\x32!.ricordo.v1.MetadataMergeStrategy\x12\x0f\n\x07\x64ry_run\x18\x0b \x01(\x08\x12\x12\n\nrequest_id\x18\x0c \x01(\t\x12\x35\n\x10revision_options\x18\r \x01(\x0b\x32\x1b.ricordo.v1.RevisionOptions\x12\x15\n\rin_background\x18\x0e \x01(\x08\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\x42\x08\n\x06source\"\xba\x01\n\x0cSessionRange\x12 \n\x05scope\x18\x01 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x15\n\rfrom_turn_seq\x18\x02 \x01(\x03\x12\x13\n\x0bto_turn_seq\x18\x03 \x01(\x03\x12.\n\nstart_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"G\n\x0bInlineTurns\x12%\n\x05turns\x18\x01 \x03(\x0b\x32\x16.ricordo.v1.InlineTurn\x12\x11\n\ttime_zone\x18\x02 \x01(\t\"[\n\nInlineTurn\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12.\n\nevent_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"4\n\x0b\x44irectFacts\x12%\n\x05\x66\x61\x63ts\x18\x01 \x03(\x0b\x32\x16.ricordo.v1.DirectFact\"@\n\nDirectFact\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\t\x12!\n\x06topics\x18\x02 \x03(\x0b\x32\x11.ricordo.v1.Topic\"\xa1\x01\n\x18GenerateMemoriesResponse\x12-\n\x08memories\x18\x01 \x03(\x0b\x32\x1b.ricordo.v1.GeneratedMemory\x12,\n\x06report\x18\x02 \x01(\x0b\x32\x1c.ricordo.v1.GenerationReport\x12(\n\toperation\x18\x03 \x01(\x0b\x32\x15.ricordo.v1.Operation\"_\n\x15PromoteSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\".\n\x16PromoteSessionResponse\x12\x14\n\x0csnapshot_ids\x18\x01 \x03(\t\"\x8a\x01\n\x14ListSnapshotsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"Y\n\x15ListSnapshotsResponse\x12\'\n\tsnapshots\x18\x01 \x03(\x0b\x32\x14.ricordo.v1.Snapshot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"P\n\x1aGetExtractionStatusRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\"x\n\x1bGetExtractionStatusResponse\x12\x15\n\rlast_turn_seq\x18\x01 \x01(\x03\x12\x19\n\x11promoted_turn_seq\x18\x02 \x01(\x03\x12\'\n\x05kinds\x18\x03 \x03(\x0b\x32\x18.ricordo.v1.KindProgress\"\xbb\x01\n\x0cKindProgress\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x1a\n\x12\x65xtracted_turn_seq\x18\x02 \x01(\x03\x12\x19\n\x11pending_snapshots\x18\x03 \x01(\x05\x12\x18\n\x10\x66\x61iled_snapshots\x18\x04 \x01(\x05\x12\x34\n\x12last_failure_class\x18\x05 \x01(\x0e\x32\x18.ricordo.v1.FailureClass\"\x89\x01\n\x13ListFailuresRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"`\n\x14ListFailuresResponse\x12/\n\x08\x66\x61ilures\x18\x01 \x03(\x0b\x32\x1d.ricordo.v1.ExtractionFailure\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"v\n\x13RetryFailureRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x13\n\x0bsnapshot_id\x18\x02 \x01(\t\x12$\n\x04kind\x18\x03 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"\x16\n\x14RetryFailureResponse\"\x8d\x01\n\x17ListHeldMemoriesRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\x16\n\tpage_size\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_page_size\"b\n\x18ListHeldMemoriesResponse\x12-\n\rheld_memories\x18\x01 \x03(\x0b\x32\x16.ricordo.v1.HeldMemory\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"T\n\x14\x41pproveMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x16\n\x0eheld_memory_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"F\n\x15\x41pproveMemoryResponse\x12-\n\x08memories\x18\x01 \x03(\x0b\x32\x1b.ricordo.v1.GeneratedMemory\"S\n\x13RejectMemoryRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x16\n\x0eheld_memory_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x16\n\x14RejectMemoryResponse2\xb7\x06\n\x11\x45xtractionService\x12]\n\x10GenerateMemories\x12#.ricordo.v1.GenerateMemoriesRequest\x1a$.ricordo.v1.GenerateMemoriesResponse\x12W\n\x0ePromoteSession\x12!.ricordo.v1.PromoteSessionRequest\x1a\".ricordo.v1.PromoteSessionResponse\x12T\n\rListSnapshots\x12 .ricordo.v1.ListSnapshotsRequest\x1a!.ricordo.v1.ListSnapshotsResponse\x12\x66\n\x13GetExtractionStatus\x12&.ricordo.v1.GetExtractionStatusRequest\x1a\'.ricordo.v1.GetExtractionStatusResponse\x12Q\n\x0cListFailures\x12\x1f.ricordo.v1.ListFailuresRequest\x1a .ricordo.v1.ListFailuresResponse\x12Q\n\x0cRetryFailure\x12\x1f.ricordo.v1.RetryFailureRequest\x1a .ricordo.v1.RetryFailureResponse\x12]\n\x10ListHeldMemories\x12#.ricordo.v1.ListHeldMemoriesRequest\x1a$.ricordo.v1.ListHeldMemoriesResponse\x12T\n\rApproveMemory\x12 .ricordo.v1.ApproveMemoryRequest\x1a!.ricordo.v1.ApproveMemoryResponse\x12Q\n\x0cRejectMemory\x12\x1f.ricordo.v1.RejectMemoryRequest\x1a .ricordo.v1.RejectMemoryResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,62 +43,56 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
   _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._loaded_options = None
   _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_METADATAMERGESTRATEGY']._serialized_start=3421
-  _globals['_METADATAMERGESTRATEGY']._serialized_end=3608
-  _globals['_GENERATEMEMORIESREQUEST']._serialized_start=244
-  _globals['_GENERATEMEMORIESREQUEST']._serialized_end=878
-  _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._serialized_start=794
-  _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._serialized_end=868
-  _globals['_SESSIONRANGE']._serialized_start=881
-  _globals['_SESSIONRANGE']._serialized_end=1067
-  _globals['_INLINETURNS']._serialized_start=1069
-  _globals['_INLINETURNS']._serialized_end=1140
-  _globals['_INLINETURN']._serialized_start=1142
-  _globals['_INLINETURN']._serialized_end=1233
-  _globals['_DIRECTFACTS']._serialized_start=1235
-  _globals['_DIRECTFACTS']._serialized_end=1287
-  _globals['_DIRECTFACT']._serialized_start=1289
-  _globals['_DIRECTFACT']._serialized_end=1353
-  _globals['_GENERATEMEMORIESRESPONSE']._serialized_start=1355
-  _globals['_GENERATEMEMORIESRESPONSE']._serialized_end=1474
-  _globals['_GENERATEDMEMORY']._serialized_start=1476
-  _globals['_GENERATEDMEMORY']._serialized_end=1600
-  _globals['_GENERATIONREPORT']._serialized_start=1603
-  _globals['_GENERATIONREPORT']._serialized_end=1754
-  _globals['_PROMOTESESSIONREQUEST']._serialized_start=1756
-  _globals['_PROMOTESESSIONREQUEST']._serialized_end=1851
-  _globals['_PROMOTESESSIONRESPONSE']._serialized_start=1853
-  _globals['_PROMOTESESSIONRESPONSE']._serialized_end=1899
-  _globals['_LISTSNAPSHOTSREQUEST']._serialized_start=1902
-  _globals['_LISTSNAPSHOTSREQUEST']._serialized_end=2040
-  _globals['_LISTSNAPSHOTSRESPONSE']._serialized_start=2042
-  _globals['_LISTSNAPSHOTSRESPONSE']._serialized_end=2131
-  _globals['_GETEXTRACTIONSTATUSREQUEST']._serialized_start=2133
-  _globals['_GETEXTRACTIONSTATUSREQUEST']._serialized_end=2213
-  _globals['_GETEXTRACTIONSTATUSRESPONSE']._serialized_start=2215
-  _globals['_GETEXTRACTIONSTATUSRESPONSE']._serialized_end=2335
-  _globals['_KINDPROGRESS']._serialized_start=2338
-  _globals['_KINDPROGRESS']._serialized_end=2525
-  _globals['_LISTFAILURESREQUEST']._serialized_start=2528
-  _globals['_LISTFAILURESREQUEST']._serialized_end=2665
-  _globals['_LISTFAILURESRESPONSE']._serialized_start=2667
-  _globals['_LISTFAILURESRESPONSE']._serialized_end=2763
-  _globals['_RETRYFAILUREREQUEST']._serialized_start=2765
-  _globals['_RETRYFAILUREREQUEST']._serialized_end=2883
-  _globals['_RETRYFAILURERESPONSE']._serialized_start=2885
-  _globals['_RETRYFAILURERESPONSE']._serialized_end=2907
-  _globals['_LISTHELDMEMORIESREQUEST']._serialized_start=2910
-  _globals['_LISTHELDMEMORIESREQUEST']._serialized_end=3051
-  _globals['_LISTHELDMEMORIESRESPONSE']._serialized_start=3053
-  _globals['_LISTHELDMEMORIESRESPONSE']._serialized_end=3151
-  _globals['_APPROVEMEMORYREQUEST']._serialized_start=3153
-  _globals['_APPROVEMEMORYREQUEST']._serialized_end=3237
-  _globals['_APPROVEMEMORYRESPONSE']._serialized_start=3239
-  _globals['_APPROVEMEMORYRESPONSE']._serialized_end=3309
-  _globals['_REJECTMEMORYREQUEST']._serialized_start=3311
-  _globals['_REJECTMEMORYREQUEST']._serialized_end=3394
-  _globals['_REJECTMEMORYRESPONSE']._serialized_start=3396
-  _globals['_REJECTMEMORYRESPONSE']._serialized_end=3418
-  _globals['_EXTRACTIONSERVICE']._serialized_start=3611
-  _globals['_EXTRACTIONSERVICE']._serialized_end=4434
+  _globals['_GENERATEMEMORIESREQUEST']._serialized_start=301
+  _globals['_GENERATEMEMORIESREQUEST']._serialized_end=958
+  _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._serialized_start=874
+  _globals['_GENERATEMEMORIESREQUEST_METADATAENTRY']._serialized_end=948
+  _globals['_SESSIONRANGE']._serialized_start=961
+  _globals['_SESSIONRANGE']._serialized_end=1147
+  _globals['_INLINETURNS']._serialized_start=1149
+  _globals['_INLINETURNS']._serialized_end=1220
+  _globals['_INLINETURN']._serialized_start=1222
+  _globals['_INLINETURN']._serialized_end=1313
+  _globals['_DIRECTFACTS']._serialized_start=1315
+  _globals['_DIRECTFACTS']._serialized_end=1367
+  _globals['_DIRECTFACT']._serialized_start=1369
+  _globals['_DIRECTFACT']._serialized_end=1433
+  _globals['_GENERATEMEMORIESRESPONSE']._serialized_start=1436
+  _globals['_GENERATEMEMORIESRESPONSE']._serialized_end=1597
+  _globals['_PROMOTESESSIONREQUEST']._serialized_start=1599
+  _globals['_PROMOTESESSIONREQUEST']._serialized_end=1694
+  _globals['_PROMOTESESSIONRESPONSE']._serialized_start=1696
+  _globals['_PROMOTESESSIONRESPONSE']._serialized_end=1742
+  _globals['_LISTSNAPSHOTSREQUEST']._serialized_start=1745
+  _globals['_LISTSNAPSHOTSREQUEST']._serialized_end=1883
+  _globals['_LISTSNAPSHOTSRESPONSE']._serialized_start=1885
+  _globals['_LISTSNAPSHOTSRESPONSE']._serialized_end=1974
+  _globals['_GETEXTRACTIONSTATUSREQUEST']._serialized_start=1976
+  _globals['_GETEXTRACTIONSTATUSREQUEST']._serialized_end=2056
+  _globals['_GETEXTRACTIONSTATUSRESPONSE']._serialized_start=2058
+  _globals['_GETEXTRACTIONSTATUSRESPONSE']._serialized_end=2178
+  _globals['_KINDPROGRESS']._serialized_start=2181
+  _globals['_KINDPROGRESS']._serialized_end=2368
+  _globals['_LISTFAILURESREQUEST']._serialized_start=2371
+  _globals['_LISTFAILURESREQUEST']._serialized_end=2508
+  _globals['_LISTFAILURESRESPONSE']._serialized_start=2510
+  _globals['_LISTFAILURESRESPONSE']._serialized_end=2606
+  _globals['_RETRYFAILUREREQUEST']._serialized_start=2608
+  _globals['_RETRYFAILUREREQUEST']._serialized_end=2726
+  _globals['_RETRYFAILURERESPONSE']._serialized_start=2728
+  _globals['_RETRYFAILURERESPONSE']._serialized_end=2750
+  _globals['_LISTHELDMEMORIESREQUEST']._serialized_start=2753
+  _globals['_LISTHELDMEMORIESREQUEST']._serialized_end=2894
+  _globals['_LISTHELDMEMORIESRESPONSE']._serialized_start=2896
+  _globals['_LISTHELDMEMORIESRESPONSE']._serialized_end=2994
+  _globals['_APPROVEMEMORYREQUEST']._serialized_start=2996
+  _globals['_APPROVEMEMORYREQUEST']._serialized_end=3080
+  _globals['_APPROVEMEMORYRESPONSE']._serialized_start=3082
+  _globals['_APPROVEMEMORYRESPONSE']._serialized_end=3152
+  _globals['_REJECTMEMORYREQUEST']._serialized_start=3154
+  _globals['_REJECTMEMORYREQUEST']._serialized_end=3237
+  _globals['_REJECTMEMORYRESPONSE']._serialized_start=3239
+  _globals['_REJECTMEMORYRESPONSE']._serialized_end=3261
+  _globals['_EXTRACTIONSERVICE']._serialized_start=3264
+  _globals['_EXTRACTIONSERVICE']._serialized_end=4087
 # @@protoc_insertion_point(module_scope)

@@ -8,11 +8,12 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
-from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from ricordo.v1 import failure_pb2 as _failure_pb2
+from ricordo.v1 import generation_pb2 as _generation_pb2
 from ricordo.v1 import held_memory_pb2 as _held_memory_pb2
 from ricordo.v1 import memory_pb2 as _memory_pb2
 from ricordo.v1 import metadata_pb2 as _metadata_pb2
+from ricordo.v1 import operation_pb2 as _operation_pb2
 from ricordo.v1 import scope_pb2 as _scope_pb2
 from ricordo.v1 import snapshot_pb2 as _snapshot_pb2
 import builtins as _builtins
@@ -25,34 +26,6 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
-
-class _MetadataMergeStrategy:
-    ValueType = _typing.NewType("ValueType", _builtins.int)
-    V: _TypeAlias = ValueType  # noqa: Y015
-
-class _MetadataMergeStrategyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MetadataMergeStrategy.ValueType], _builtins.type):
-    DESCRIPTOR: _descriptor.EnumDescriptor
-    METADATA_MERGE_STRATEGY_UNSPECIFIED: _MetadataMergeStrategy.ValueType  # 0
-    """OVERWRITE."""
-    METADATA_MERGE_STRATEGY_OVERWRITE: _MetadataMergeStrategy.ValueType  # 1
-    """The given metadata takes the place of the memory's."""
-    METADATA_MERGE_STRATEGY_MERGE: _MetadataMergeStrategy.ValueType  # 2
-    """Both; of the same key the given value."""
-    METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH: _MetadataMergeStrategy.ValueType  # 3
-    """Only memories with exactly the given metadata are compared, updated and replaced."""
-
-class MetadataMergeStrategy(_MetadataMergeStrategy, metaclass=_MetadataMergeStrategyEnumTypeWrapper):
-    """How metadata meets that of a memory which is updated."""
-
-METADATA_MERGE_STRATEGY_UNSPECIFIED: MetadataMergeStrategy.ValueType  # 0
-"""OVERWRITE."""
-METADATA_MERGE_STRATEGY_OVERWRITE: MetadataMergeStrategy.ValueType  # 1
-"""The given metadata takes the place of the memory's."""
-METADATA_MERGE_STRATEGY_MERGE: MetadataMergeStrategy.ValueType  # 2
-"""Both; of the same key the given value."""
-METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH: MetadataMergeStrategy.ValueType  # 3
-"""Only memories with exactly the given metadata are compared, updated and replaced."""
-Global___MetadataMergeStrategy: _TypeAlias = MetadataMergeStrategy  # noqa: Y015
 
 @_typing.final
 class GenerateMemoriesRequest(_message.Message):
@@ -92,13 +65,14 @@ class GenerateMemoriesRequest(_message.Message):
     DRY_RUN_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     REVISION_OPTIONS_FIELD_NUMBER: _builtins.int
+    IN_BACKGROUND_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     disable_consolidation: _builtins.bool
     """Do not update or replace any memory for what is said now. What is there already in the same words is not written
     again even so, and what has a key is updated.
     """
-    metadata_merge_strategy: Global___MetadataMergeStrategy.ValueType
+    metadata_merge_strategy: _generation_pb2.MetadataMergeStrategy.ValueType
     """How it meets the metadata of a memory that is updated. Defaults to OVERWRITE."""
     dry_run: _builtins.bool
     """Answer what would be done, and do nothing."""
@@ -106,6 +80,8 @@ class GenerateMemoriesRequest(_message.Message):
     """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
     the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
     """
+    in_background: _builtins.bool
+    """Do not wait: answer an operation, and work in the background. Not with `dry_run`."""
     @_builtins.property
     def scope(self) -> _scope_pb2.Scope:
         """Whose memories: user and labels, without session_id. With `session` it may be left out: the session's own then."""
@@ -150,14 +126,15 @@ class GenerateMemoriesRequest(_message.Message):
         disable_consolidation: _builtins.bool = ...,
         allowed_topics: _abc.Iterable[_memory_pb2.Topic] | None = ...,
         metadata: _abc.Mapping[_builtins.str, _metadata_pb2.MetadataValue] | None = ...,
-        metadata_merge_strategy: Global___MetadataMergeStrategy.ValueType = ...,
+        metadata_merge_strategy: _generation_pb2.MetadataMergeStrategy.ValueType = ...,
         dry_run: _builtins.bool = ...,
         request_id: _builtins.str = ...,
         revision_options: _memory_pb2.RevisionOptions | None = ...,
+        in_background: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts", "revision_options", b"revision_options", "scope", b"scope", "session", b"session", "source", b"source", "turns", b"turns"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_topics", b"allowed_topics", "disable_consolidation", b"disable_consolidation", "dry_run", b"dry_run", "facts", b"facts", "kinds", b"kinds", "metadata", b"metadata", "metadata_merge_strategy", b"metadata_merge_strategy", "request_id", b"request_id", "revision_options", b"revision_options", "scope", b"scope", "session", b"session", "source", b"source", "store_id", b"store_id", "turns", b"turns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_topics", b"allowed_topics", "disable_consolidation", b"disable_consolidation", "dry_run", b"dry_run", "facts", b"facts", "in_background", b"in_background", "kinds", b"kinds", "metadata", b"metadata", "metadata_merge_strategy", b"metadata_merge_strategy", "request_id", b"request_id", "revision_options", b"revision_options", "scope", b"scope", "session", b"session", "source", b"source", "store_id", b"store_id", "turns", b"turns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["session", "turns", "facts"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
@@ -321,99 +298,33 @@ class GenerateMemoriesResponse(_message.Message):
 
     MEMORIES_FIELD_NUMBER: _builtins.int
     REPORT_FIELD_NUMBER: _builtins.int
+    OPERATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def memories(self) -> _containers.RepeatedCompositeFieldContainer[Global___GeneratedMemory]:
+    def memories(self) -> _containers.RepeatedCompositeFieldContainer[_generation_pb2.GeneratedMemory]:
         """What was done, in order."""
 
     @_builtins.property
-    def report(self) -> Global___GenerationReport:
+    def report(self) -> _generation_pb2.GenerationReport:
         """What came to nothing."""
+
+    @_builtins.property
+    def operation(self) -> _operation_pb2.Operation:
+        """With `in_background`, and nothing else then."""
 
     def __init__(
         self,
         *,
-        memories: _abc.Iterable[Global___GeneratedMemory] | None = ...,
-        report: Global___GenerationReport | None = ...,
+        memories: _abc.Iterable[_generation_pb2.GeneratedMemory] | None = ...,
+        report: _generation_pb2.GenerationReport | None = ...,
+        operation: _operation_pb2.Operation | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["report", b"report"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["operation", b"operation", "report", b"report"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memories", b"memories", "report", b"report"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memories", b"memories", "operation", b"operation", "report", b"report"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GenerateMemoriesResponse: _TypeAlias = GenerateMemoriesResponse  # noqa: Y015
-
-@_typing.final
-class GeneratedMemory(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    MEMORY_FIELD_NUMBER: _builtins.int
-    ACTION_FIELD_NUMBER: _builtins.int
-    PREVIOUS_REVISION_FIELD_NUMBER: _builtins.int
-    action: _memory_pb2.RevisionAction.ValueType
-    """CREATED, UPDATED or DELETED: a memory that something new made untrue goes, and the new one is created."""
-    previous_revision: _builtins.int
-    """Of UPDATED and DELETED: the revision before, for RollbackMemory."""
-    @_builtins.property
-    def memory(self) -> _memory_pb2.Memory:
-        """As stored; of a dry run as it would be, a new one without id."""
-
-    def __init__(
-        self,
-        *,
-        memory: _memory_pb2.Memory | None = ...,
-        action: _memory_pb2.RevisionAction.ValueType = ...,
-        previous_revision: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "memory", b"memory", "previous_revision", b"previous_revision"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___GeneratedMemory: _TypeAlias = GeneratedMemory  # noqa: Y015
-
-@_typing.final
-class GenerationReport(_message.Message):
-    """Of what was read, what came to nothing, and why."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    KNOWN_COUNT_FIELD_NUMBER: _builtins.int
-    UNQUOTED_COUNT_FIELD_NUMBER: _builtins.int
-    INVALID_COUNT_FIELD_NUMBER: _builtins.int
-    OFF_TOPIC_COUNT_FIELD_NUMBER: _builtins.int
-    INCOMPLETE_FIELD_NUMBER: _builtins.int
-    HELD_COUNT_FIELD_NUMBER: _builtins.int
-    known_count: _builtins.int
-    """What a memory says already."""
-    unquoted_count: _builtins.int
-    """What could not be quoted from the turns it names."""
-    invalid_count: _builtins.int
-    """What was no memory, or over a limit."""
-    off_topic_count: _builtins.int
-    """What was about none of the topics."""
-    incomplete: _builtins.bool
-    """A turn has more to say than the model's output holds: this is not all."""
-    held_count: _builtins.int
-    """What is held back for review: see ExtractionPolicy.least_trust."""
-    def __init__(
-        self,
-        *,
-        known_count: _builtins.int = ...,
-        unquoted_count: _builtins.int = ...,
-        invalid_count: _builtins.int = ...,
-        off_topic_count: _builtins.int = ...,
-        incomplete: _builtins.bool = ...,
-        held_count: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["held_count", b"held_count", "incomplete", b"incomplete", "invalid_count", b"invalid_count", "known_count", b"known_count", "off_topic_count", b"off_topic_count", "unquoted_count", b"unquoted_count"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___GenerationReport: _TypeAlias = GenerationReport  # noqa: Y015
 
 @_typing.final
 class PromoteSessionRequest(_message.Message):
@@ -834,13 +745,13 @@ class ApproveMemoryResponse(_message.Message):
 
     MEMORIES_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def memories(self) -> _containers.RepeatedCompositeFieldContainer[Global___GeneratedMemory]:
+    def memories(self) -> _containers.RepeatedCompositeFieldContainer[_generation_pb2.GeneratedMemory]:
         """What was done, in order; nothing where a memory says it already."""
 
     def __init__(
         self,
         *,
-        memories: _abc.Iterable[Global___GeneratedMemory] | None = ...,
+        memories: _abc.Iterable[_generation_pb2.GeneratedMemory] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...

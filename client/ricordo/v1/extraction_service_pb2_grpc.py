@@ -89,7 +89,8 @@ class ExtractionServiceServicer(object):
     def GenerateMemories(self, request, context):
         """Makes memories of turns or of given facts, and consolidates them with those that are there. Waits for the model:
         UNAVAILABLE / EXTRACTOR_UNAVAILABLE when it cannot be reached, FAILED_PRECONDITION / EXTRACTION_FAILED when it has
-        no use for these turns. What is made is PRIVATE, and of no session.
+        no use for these turns. What is made is PRIVATE, and of no session. With `in_background` it answers an operation
+        at once, which has these errors instead.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,7 +36,8 @@ class ExtractionServiceStub:
     GenerateMemories: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.GenerateMemoriesRequest, _extraction_service_pb2.GenerateMemoriesResponse]
     """Makes memories of turns or of given facts, and consolidates them with those that are there. Waits for the model:
     UNAVAILABLE / EXTRACTOR_UNAVAILABLE when it cannot be reached, FAILED_PRECONDITION / EXTRACTION_FAILED when it has
-    no use for these turns. What is made is PRIVATE, and of no session.
+    no use for these turns. What is made is PRIVATE, and of no session. With `in_background` it answers an operation
+    at once, which has these errors instead.
     """
     PromoteSession: _grpc.UnaryUnaryMultiCallable[_extraction_service_pb2.PromoteSessionRequest, _extraction_service_pb2.PromoteSessionResponse]
     """Makes snapshots of the turns of a session that are in none, now, and has them extracted in the background; also
@@ -67,7 +68,8 @@ class ExtractionServiceAsyncStub(ExtractionServiceStub):
     GenerateMemories: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.GenerateMemoriesRequest, _extraction_service_pb2.GenerateMemoriesResponse]  # type: ignore[assignment]
     """Makes memories of turns or of given facts, and consolidates them with those that are there. Waits for the model:
     UNAVAILABLE / EXTRACTOR_UNAVAILABLE when it cannot be reached, FAILED_PRECONDITION / EXTRACTION_FAILED when it has
-    no use for these turns. What is made is PRIVATE, and of no session.
+    no use for these turns. What is made is PRIVATE, and of no session. With `in_background` it answers an operation
+    at once, which has these errors instead.
     """
     PromoteSession: _aio.UnaryUnaryMultiCallable[_extraction_service_pb2.PromoteSessionRequest, _extraction_service_pb2.PromoteSessionResponse]  # type: ignore[assignment]
     """Makes snapshots of the turns of a session that are in none, now, and has them extracted in the background; also
@@ -101,7 +103,8 @@ class ExtractionServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_extraction_service_pb2.GenerateMemoriesResponse, _abc.Awaitable[_extraction_service_pb2.GenerateMemoriesResponse]]:
         """Makes memories of turns or of given facts, and consolidates them with those that are there. Waits for the model:
         UNAVAILABLE / EXTRACTOR_UNAVAILABLE when it cannot be reached, FAILED_PRECONDITION / EXTRACTION_FAILED when it has
-        no use for these turns. What is made is PRIVATE, and of no session.
+        no use for these turns. What is made is PRIVATE, and of no session. With `in_background` it answers an operation
+        at once, which has these errors instead.
         """
 
     @_abc_1.abstractmethod

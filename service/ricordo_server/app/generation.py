@@ -1,22 +1,28 @@
-"""Memories made of turns or of given facts, while the caller waits."""
+"""Memories made of turns or of given facts, while the caller waits or as an operation."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from ricordo_server.app.consolidation import Prepared, consolidate, prepare, preview
 from ricordo_server.app.extraction import learn, passage_of
+from ricordo_server.app.operations import (
+    finish_operation,
+    get_open_request,
+    note_failure,
+    start_operation,
+)
 from ricordo_server.app.permissions import check_may_write_in
 from ricordo_server.app.services import Services
 from ricordo_server.app.sessions import not_found
-from ricordo_server.app.transactions import in_store
+from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import sessions as sessions_db
 from ricordo_server.db import turns as turns_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.candidates import keep_storable, keep_topics
 from ricordo_server.domain.consolidation import Trust
-from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.errors import RETRYABLE, DomainError, Reason
 from ricordo_server.domain.extraction import Candidate, Quote, Topic, Utterance
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.failure import FailureClass, StepError
@@ -36,7 +42,9 @@ from ricordo_server.domain.generation import (
 )
 from ricordo_server.domain.limits import MAX_BATCH_ITEMS
 from ricordo_server.domain.memory import MemoryKind, MemorySource
+from ricordo_server.domain.operation import Operation, OperationDraft, OperationKind
 from ricordo_server.domain.scope import Scope
+from ricordo_server.domain.session import Session
 
 
 async def generate_memories(
@@ -54,10 +62,7 @@ async def generate_memories(
         DomainError: SESSION_NOT_FOUND, PERMISSION_DENIED, EXTRACTOR_UNAVAILABLE, EXTRACTION_FAILED,
             RATE_LIMIT_EXCEEDED.
     """
-    if order.scope is not None:
-        check_may_write_in(call.principal, order.scope, "request.scope")
-    if isinstance(order.source, SessionRange):
-        check_may_write_in(call.principal, order.source.scope, "session.scope")
+    _check_may_order(call, order)
     try:
         prepared = await _prepare(services, call, store_id, order, rules)
     except StepError as failure:
@@ -67,17 +72,87 @@ async def generate_memories(
     return await consolidate(services, call, store_id, prepared, rules)
 
 
+def _check_may_order(call: Call, order: GenerationOrder) -> None:
+    if order.scope is not None:
+        check_may_write_in(call.principal, order.scope, "request.scope")
+    if isinstance(order.source, SessionRange):
+        check_may_write_in(call.principal, order.source.scope, "session.scope")
+
+
+async def start_generation(
+    services: Services, call: Call, store_id: str, order: GenerationOrder, request: bytes
+) -> Operation:
+    """The same as an operation, whose job reads `request`.
+
+    Raises:
+        DomainError: SESSION_NOT_FOUND, PERMISSION_DENIED.
+    """
+    _check_may_order(call, order)
+
+    async def work(connection: TenantConnection) -> Operation:
+        scope = order.scope or Scope()
+        if isinstance(order.source, SessionRange):
+            session = await _session_of(connection, order.source)
+            scope = order.scope or memory_scope(session.scope)
+        draft = OperationDraft(OperationKind.GENERATE_MEMORIES, scope, request)
+        return await start_operation(connection, draft)
+
+    return await write_store(services.database, call, store_id, work)
+
+
+async def run_generation(
+    services: Services,
+    call: Call,
+    store_id: str,
+    operation_id: str,
+    decode: Callable[[bytes], tuple[GenerationOrder, GenerationRules]],
+) -> None:
+    """Does what an operation asks, once however often this runs; what cannot succeed later ends it with an error.
+
+    Raises:
+        StepError: it may be had later.
+        DomainError: the same, of the database.
+        OperationEnded: there is nothing to do any more.
+    """
+    order, rules = decode(await get_open_request(services, call, store_id, operation_id))
+
+    async def checkpoint(connection: TenantConnection, generation: Generation) -> None:
+        await finish_operation(connection, operation_id, generation)
+
+    async def go_on() -> None:
+        await get_open_request(services, call, store_id, operation_id)
+
+    try:
+        prepared = await _prepare(services, call, store_id, order, rules, go_on)
+        await consolidate(services, call, store_id, prepared, rules, checkpoint)
+    except DomainError as refusal:
+        if refusal.reason in RETRYABLE:
+            raise
+        await note_failure(services, call, store_id, operation_id, FailureClass.CONTENT, refusal)
+
+
+async def _go_on() -> None:
+    """Nobody stops a call but its own deadline."""
+
+
 async def _prepare(
-    services: Services, call: Call, store_id: str, order: GenerationOrder, rules: GenerationRules
+    services: Services,
+    call: Call,
+    store_id: str,
+    order: GenerationOrder,
+    rules: GenerationRules,
+    go_on: Callable[[], Awaitable[None]] = _go_on,
 ) -> list[Prepared]:
+    """`go_on` is asked between two steps that take long; it raises where nobody wants the rest."""
     async with in_store(services.database, call, store_id) as connection:
         policy = _with_topics(connection.policy_for(_owner(order)), rules.allowed_topics)
         read = await _read(connection, policy, order)
-    if isinstance(read, Passage):
-        learned = [await learn(services, call, policy, read, kind) for kind in order.kinds]
-    else:
-        learned = [read]
-    return [await prepare(services, call, store_id, policy, each, rules) for each in learned]
+    prepared: list[Prepared] = []
+    for kind in order.kinds:
+        await go_on()
+        learned = await learn(services, call, policy, read, kind) if isinstance(read, Passage) else read
+        prepared.append(await prepare(services, call, store_id, policy, learned, rules))
+    return prepared
 
 
 def _owner(order: GenerationOrder) -> Scope:
@@ -104,11 +179,16 @@ async def _read(
         case InlineTurns(turns, zone):
             return Passage(scope, heard(turns, zone or policy.zone({})))
         case SessionRange() as run:
-            session = await sessions_db.get_session(connection, run.scope)
-            if session is None:
-                raise not_found(run.scope)
+            session = await _session_of(connection, run)
             passage = passage_of(session, policy, await turns_db.list_run(connection, run, MAX_BATCH_ITEMS))
             return replace(passage, scope=order.scope or passage.scope)
+
+
+async def _session_of(connection: TenantConnection, run: SessionRange) -> Session:
+    session = await sessions_db.get_session(connection, run.scope)
+    if session is None:
+        raise not_found(run.scope)
+    return session
 
 
 def _stated(given: DirectFacts, scope: Scope, policy: ExtractionPolicy) -> Learned:
@@ -132,6 +212,7 @@ def _stated(given: DirectFacts, scope: Scope, policy: ExtractionPolicy) -> Learn
 
 
 def as_refusal(failure: StepError) -> DomainError:
+    """What a caller is told of a step that failed."""
     if failure.failure_class is FailureClass.CONTENT:
         return DomainError(Reason.EXTRACTION_FAILED, f"{failure}: try fewer turns, or another model")
     message = f"{failure}: try again later, or ask the operator to look at the endpoint"

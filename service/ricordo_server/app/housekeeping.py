@@ -14,6 +14,7 @@ from ricordo_server.app.usage import keep_revisions
 from ricordo_server.db import idempotency as idempotency_db
 from ricordo_server.db import jobs as jobs_db
 from ricordo_server.db import memories as memories_db
+from ricordo_server.db import operations as operations_db
 from ricordo_server.db import revisions as revisions_db
 from ricordo_server.db import stores as stores_db
 from ricordo_server.db import usage as usage_db
@@ -25,6 +26,7 @@ from ricordo_server.domain.memory import RevisionAction
 from ricordo_server.domain.principal import HOUSEKEEPER, worker_of
 
 KEPT_AFTER_DELETION = timedelta(days=30)
+KEPT_OPERATIONS, LONGEST_OPERATION = timedelta(days=7), timedelta(days=30)
 KEPT_FAILED_JOBS = timedelta(days=30)
 # Rows a transaction, so that nobody waits long for a lock; and transactions a store, so that none holds up the rest.
 BATCH_ROWS, BATCHES = 500, 200
@@ -34,8 +36,7 @@ log = logging.getLogger("ricordo.housekeeping")
 
 
 async def sweep(services: Services, call: Call) -> None:
-    """Deletes expired memories; removes those deleted long ago, revisions and request ids past their time, old failed
-    jobs.
+    """Deletes expired memories; removes deleted ones in time, old revisions, request ids, operations, failed jobs.
 
     Sessions whose turns nobody promoted in time are promoted.
     """
@@ -77,6 +78,7 @@ async def _sweep_store(services: Services, call: Call, store_id: str) -> None:
         await _repeat(partial(_delete_expired, services, call, store_id))
         await _repeat(partial(_remove_deleted, services, call, store_id))
         await _repeat(partial(_remove_revisions, services, call, store_id))
+        await _repeat(partial(_remove_operations, services, call, store_id))
         await promote_overdue(services, call, store_id, most=BATCH_ROWS)
     except DomainError as error:
         if error.reason is not Reason.STORE_NOT_FOUND:  # it was deleted meanwhile
@@ -111,6 +113,13 @@ async def _remove_revisions(services: Services, call: Call, store_id: str) -> in
         if 0 < removed < BATCH_ROWS:  # the last of them
             await usage_db.recount_store(connection)
         return removed
+
+
+async def _remove_operations(services: Services, call: Call, store_id: str) -> int:
+    async with in_store(services.database, call, store_id) as connection:
+        return await operations_db.delete_old_operations(
+            connection, after_end=KEPT_OPERATIONS, after_start=LONGEST_OPERATION, most=BATCH_ROWS
+        )
 
 
 async def _forget_answers(pool: Pool, call: Call) -> int:

@@ -14,6 +14,7 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
+    column,
     delete,
     exists,
     func,
@@ -31,12 +32,13 @@ from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.memory_rows import revision_from
 from ricordo_server.db.paging import OrderKey, bytes_of, fetch_page
 from ricordo_server.db.tables import memory, memory_revision
-from ricordo_server.domain.memory import MemoryRevision, RevisionAction
+from ricordo_server.domain.memory import Memory, MemoryRevision, RevisionAction
 from ricordo_server.domain.paging import Page, PageRequest
 from ricordo_server.domain.retention import DEFAULT_OPTIONS, RevisionOptions
 
-COPIED = [column for column in memory.c if column.name != "tsv"]
+COPIED = [each for each in memory.c if each.name != "tsv"]
 REVISION = memory_revision.c
+OF_MEMORY = ("project_id", "store_id", "memory_id")
 ADDED = [
     REVISION.action,
     REVISION.revision_time,
@@ -44,7 +46,7 @@ ADDED = [
     REVISION.revision_labels,
     REVISION.extracted_memories,
 ]
-READ = [memory_revision.c[column.name] for column in (*COPIED, *ADDED)]
+READ = [memory_revision.c[each.name] for each in (*COPIED, *ADDED)]
 WEIGHT = bytes_of(
     memory_revision.c.content,
     memory_revision.c.description,
@@ -54,7 +56,7 @@ WEIGHT = bytes_of(
 
 NOTHING = cast([], ARRAY(Text))
 COPY = insert(memory_revision).from_select(
-    [column.name for column in (*COPIED, *ADDED)],
+    [each.name for each in (*COPIED, *ADDED)],
     select(
         *COPIED,
         bindparam("action", type_=REVISION.action.type),
@@ -140,6 +142,33 @@ async def remove_expired(connection: TenantConnection, *, most: int) -> int:
         in_tenant(memory_revision, connection), tuple_(REVISION.memory_id, REVISION.revision).in_(expired)
     )
     return (await connection.execute(statement)).rowcount
+
+
+async def get_revisions(
+    connection: TenantConnection, named: Sequence[tuple[str, int]]
+) -> dict[tuple[str, int], Memory]:
+    """Memories that are not expired as they were at (memory_id, revision), by that; what is gone is left out."""
+    ids, numbers = [each[0] for each in named], [each[1] for each in named]
+    wanted = (
+        func.unnest(literal(ids, ARRAY(Text)), literal(numbers, ARRAY(BigInteger)))
+        .table_valued(column("memory_id", Text), column("revision", BigInteger))
+        .render_derived(name="wanted")
+    )
+    statement = (
+        select(*READ)
+        .join(
+            wanted, and_(*(memory_revision.c[name] == wanted.c[name] for name in ("memory_id", "revision")))
+        )
+        .join(memory, and_(*(memory.c[name] == memory_revision.c[name] for name in OF_MEMORY)))
+        .where(
+            in_tenant(memory_revision, connection),
+            in_tenant(memory, connection),
+            is_unexpired(memory),
+            IS_KEPT,
+        )
+    )
+    rows = await connection.fetch_all(statement)
+    return {(row["memory_id"], row["revision"]): revision_from(row, connection).memory for row in rows}
 
 
 async def delete_revisions(connection: TenantConnection, memory_id: str, revisions: Sequence[int]) -> None:

@@ -384,6 +384,26 @@ held_memory = Table(
     _time("create_time"),
 )
 
+operation = Table(
+    "operation",
+    METADATA,
+    *_tenant(),
+    _text("operation_id", primary_key=True),
+    _text("kind"),
+    _text("principal_id"),
+    _text("scope_key"),
+    Column("user_id", Text),
+    Column("session_id", Text),
+    _json("labels"),
+    Column("request", LargeBinary),
+    _json("result", nullable=True),
+    _json("error", nullable=True),
+    Column("attempts", Integer, nullable=False),
+    Column("failure_class", Text),
+    _time("create_time"),
+    _time("end_time", nullable=True),
+)
+
 job_failure = Table(
     "job_failure",
     METADATA,
@@ -408,6 +428,7 @@ STORE_TABLES = (
     "snapshot",
     "extraction",
     "held_memory",
+    "operation",
 )
 PROJECT_TABLES = (
     "project",

@@ -14,10 +14,11 @@ Work = Callable[[Services, Call, Mapping[str, Any]], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Failure:
-    """An attempt failed; after a final one there is no other."""
+    """An attempt failed; after a final one there is no other. `cause` is None where the worker died with it."""
 
     failure_class: FailureClass
     is_final: bool
+    cause: Exception | None = None
 
 
 OnFailure = Callable[[Services, Call, Mapping[str, Any], Failure], Awaitable[None]]

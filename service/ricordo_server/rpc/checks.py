@@ -21,6 +21,7 @@ from ricordo_server.domain.limits import (
 
 MEMORY_ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TURN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+OPERATION_ID = TURN_ID
 TYPE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 SCHEMA_ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
 

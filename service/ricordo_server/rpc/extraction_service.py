@@ -6,6 +6,7 @@ from ricordo.v1 import extraction_service_pb2, extraction_service_pb2_grpc
 from ricordo_server.app import extraction_failures, generation, held_memories, promotion
 from ricordo_server.app.services import Services
 from ricordo_server.domain.errors import invalid_field
+from ricordo_server.domain.generation import GenerationOrder
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import TURN_ID, check_pattern
 from ricordo_server.rpc.convert.generation import (
@@ -14,8 +15,10 @@ from ricordo_server.rpc.convert.generation import (
     encode_approval,
     encode_generation,
     encode_held_memory,
+    keep_request,
 )
 from ricordo_server.rpc.convert.memories import decode_kind
+from ricordo_server.rpc.convert.operations import encode_operation
 from ricordo_server.rpc.convert.scope import decode_scope_filter
 from ricordo_server.rpc.convert.sessions import decode_session_scope
 from ricordo_server.rpc.convert.snapshots import encode_failure, encode_snapshot, encode_status
@@ -32,6 +35,8 @@ class ExtractionService(extraction_service_pb2_grpc.ExtractionServiceServicer):
         self, request: pb.GenerateMemoriesRequest, context: Any
     ) -> pb.GenerateMemoriesResponse:
         order, rules = decode_order(request), decode_rules(request)
+        if request.in_background:
+            return await self._start_generation(request, order)
         return await answer_once(
             request,
             pb.GenerateMemoriesResponse,
@@ -39,6 +44,19 @@ class ExtractionService(extraction_service_pb2_grpc.ExtractionServiceServicer):
             lambda call: generation.generate_memories(
                 self._services, call, request.store_id, order, rules, dry_run=request.dry_run
             ),
+        )
+
+    async def _start_generation(
+        self, request: pb.GenerateMemoriesRequest, order: GenerationOrder
+    ) -> pb.GenerateMemoriesResponse:
+        if request.dry_run:
+            raise invalid_field("in_background", "a dry run leaves nothing to ask about: wait for it")
+        kept = keep_request(request)
+        return await answer_once(
+            request,
+            pb.GenerateMemoriesResponse,
+            lambda started: pb.GenerateMemoriesResponse(operation=encode_operation(started)),
+            lambda call: generation.start_generation(self._services, call, request.store_id, order, kept),
         )
 
     async def PromoteSession(

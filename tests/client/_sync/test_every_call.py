@@ -13,10 +13,20 @@ from ricordo import Client, models
 from ricordo._sync.pager import Pager
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import admin_service_pb2 as admin
-from ricordo.v1 import embedding_model_pb2, held_memory_pb2, memory_pb2, project_pb2, snapshot_pb2
+from ricordo.v1 import (
+    embedding_model_pb2,
+    error_reason_pb2,
+    generation_pb2,
+    held_memory_pb2,
+    memory_pb2,
+    operation_pb2,
+    project_pb2,
+    snapshot_pb2,
+)
 from ricordo.v1 import extraction_service_pb2 as extraction
 from ricordo.v1 import identity_service_pb2 as identity
 from ricordo.v1 import memory_service_pb2 as memories
+from ricordo.v1 import operation_service_pb2 as operations
 from ricordo.v1 import project_service_pb2 as project
 from ricordo.v1 import session_service_pb2 as sessions
 from ricordo.v1 import store_service_pb2 as stores
@@ -67,6 +77,19 @@ class Case:
     reply: Message
     answer: Callable[[Any], bool]
     sent: dict[str, object]
+
+
+CANCELLED = operation_pb2.OperationError(
+    code=1, reason=error_reason_pb2.ERROR_REASON_OPERATION_CANCELLED, message="it was cancelled"
+)
+MADE = generation_pb2.GenerationResult(report=generation_pb2.GenerationReport(known_count=3))
+
+
+def wire_operation(**fields: object) -> operation_pb2.Operation:
+    """One that is under way, changed by `fields`."""
+    kind = operation_pb2.OPERATION_KIND_GENERATE_MEMORIES
+    given = {"operation_id": "o1", "store_id": "s", "kind": kind, "create_time": NOON_WIRE, **fields}
+    return operation_pb2.Operation(**given)
 
 
 def first(pager: Pager[object]) -> object:
@@ -158,11 +181,11 @@ CASES = {
         ),
         extraction.GenerateMemoriesResponse(
             memories=[
-                extraction.GeneratedMemory(
+                generation_pb2.GeneratedMemory(
                     memory=wire_memory(), action=memory_pb2.REVISION_ACTION_UPDATED, previous_revision=3
                 )
             ],
-            report=extraction.GenerationReport(known_count=1, incomplete=True),
+            report=generation_pb2.GenerationReport(known_count=1, incomplete=True),
         ),
         lambda made: (
             (made.memories[0].action, made.memories[0].previous_revision, made.known, made.incomplete)
@@ -591,7 +614,7 @@ CASES = {
     "ApproveMemory": Case(
         lambda client: client.extraction.approve("h1"),
         extraction.ApproveMemoryResponse(
-            memories=[extraction.GeneratedMemory(memory=wire_memory(), action=1)]
+            memories=[generation_pb2.GeneratedMemory(memory=wire_memory(), action=1)]
         ),
         lambda made: [each.action for each in made] == ["created"],
         {"held_memory_id": "h1"},
@@ -622,6 +645,35 @@ CASES = {
         ),
         lambda found: (found.from_turn_seq, found.cause, found.extractions[0].state) == (3, "idle", "done"),
         {"scope.matching.user_id": "ada"},
+    ),
+    "GetOperation": Case(
+        lambda client: client.operations.get("o1"),
+        operations.GetOperationResponse(operation=wire_operation(done=True, error=CANCELLED)),
+        lambda operation: (
+            (operation.done, operation.kind, operation.error.code, operation.error.reason)
+            == (True, "generate_memories", "CANCELLED", "OPERATION_CANCELLED")
+        ),
+        {"operation_id": "o1"},
+    ),
+    "WaitOperation": Case(
+        lambda client: client.operations.wait("o1", store="s", timeout=0),
+        operations.WaitOperationResponse(operation=wire_operation(failed_attempts=2, failure_class=1)),
+        lambda operation: (
+            (operation.done, operation.failed_attempts, operation.failure_class) == (False, 2, "transient")
+        ),
+        {"operation_id": "o1", "store_id": "s"},
+    ),
+    "ListOperations": Case(
+        lambda client: first(client.operations.list(scope=models.Matching(user_id="ada"), page_size=3)),
+        operations.ListOperationsResponse(operations=[wire_operation()]),
+        lambda operation: (operation.operation_id, operation.end_time) == ("o1", None),
+        {"scope.matching.user_id": "ada", "page_size": 3},
+    ),
+    "CancelOperation": Case(
+        lambda client: client.operations.cancel("o1"),
+        operations.CancelOperationResponse(operation=wire_operation(done=True, generation=MADE)),
+        lambda operation: (operation.error, operation.generation.known) == (None, 3),
+        {"operation_id": "o1"},
     ),
     "GetExtractionStatus": Case(
         lambda client: client.sessions.get_extraction_status(SESSION),
@@ -665,7 +717,11 @@ def test_every_mutation_carries_a_request_id() -> None:
     without = {
         name for name, method in METHODS.items() if "request_id" not in method.input_type.fields_by_name
     }
-    reads = {name for name in METHODS if name.startswith(("Get", "List", "Search", "Who", "Build", "Issue"))}
+    reads = {
+        name
+        for name in METHODS
+        if name.startswith(("Get", "List", "Search", "Who", "Build", "Issue", "Wait"))
+    }
     assert without == reads
 
 

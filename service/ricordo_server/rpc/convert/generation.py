@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
-from ricordo.v1 import extraction_service_pb2, held_memory_pb2, memory_pb2
+from ricordo.v1 import extraction_service_pb2, generation_pb2, held_memory_pb2, memory_pb2
 from ricordo_server.domain.consolidation import MergeStrategy
 from ricordo_server.domain.errors import invalid_field
 from ricordo_server.domain.event_times import zone_named
@@ -131,7 +131,7 @@ def _decode_facts(message: pb.DirectFacts) -> DirectFacts:
 def decode_rules(request: pb.GenerateMemoriesRequest) -> GenerationRules:
     strategy = decode_enum(
         request.metadata_merge_strategy,
-        pb.MetadataMergeStrategy.DESCRIPTOR,
+        generation_pb2.MetadataMergeStrategy.DESCRIPTOR,
         MergeStrategy,
         "metadata_merge_strategy",
     )
@@ -144,11 +144,33 @@ def decode_rules(request: pb.GenerateMemoriesRequest) -> GenerationRules:
     )
 
 
+def keep_request(request: pb.GenerateMemoriesRequest) -> bytes:
+    """What the job of an operation reads. What was said "now" was said when it was asked for."""
+    kept = pb.GenerateMemoriesRequest()
+    kept.CopyFrom(request)
+    for turn in kept.turns.turns:
+        if not turn.HasField("event_time"):
+            turn.event_time.GetCurrentTime()
+    return kept.SerializeToString()
+
+
+def decode_kept_request(kept: bytes) -> tuple[GenerationOrder, GenerationRules]:
+    request = pb.GenerateMemoriesRequest.FromString(kept)
+    return decode_order(request), decode_rules(request)
+
+
 def encode_generation(generation: Generation) -> pb.GenerateMemoriesResponse:
+    result = encode_result(generation)
+    answer = pb.GenerateMemoriesResponse(memories=result.memories, report=result.report)
+    omit_excess(answer, answer.memories)
+    return answer
+
+
+def encode_result(generation: Generation) -> generation_pb2.GenerationResult:
     dropped = generation.dropped
-    answer = pb.GenerateMemoriesResponse(
+    return generation_pb2.GenerationResult(
         memories=[_encode_generated(each) for each in generation.memories],
-        report=pb.GenerationReport(
+        report=generation_pb2.GenerationReport(
             known_count=dropped.known,
             unquoted_count=dropped.unquoted,
             invalid_count=dropped.invalid,
@@ -157,8 +179,6 @@ def encode_generation(generation: Generation) -> pb.GenerateMemoriesResponse:
             held_count=dropped.held,
         ),
     )
-    omit_excess(answer, answer.memories)
-    return answer
 
 
 def encode_approval(generation: Generation) -> pb.ApproveMemoryResponse:
@@ -180,8 +200,8 @@ def encode_held_memory(held: HeldMemory) -> held_memory_pb2.HeldMemory:
     )
 
 
-def _encode_generated(generated: GeneratedMemory) -> pb.GeneratedMemory:
-    return pb.GeneratedMemory(
+def _encode_generated(generated: GeneratedMemory) -> generation_pb2.GeneratedMemory:
+    return generation_pb2.GeneratedMemory(
         memory=encode_memory(generated.memory),
         action=memory_pb2.RevisionAction.Value(f"REVISION_ACTION_{generated.action}"),
         previous_revision=generated.previous_revision or 0,
