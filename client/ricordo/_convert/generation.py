@@ -24,6 +24,7 @@ class GenerationOptions(TypedDict, total=False):
     allowed_topics: Sequence[models.Topic]
     metadata: Mapping[str, object] | None
     metadata_merge_strategy: models.MetadataMergeStrategy | str | None
+    revision_options: models.RevisionOptions | None
     dry_run: bool
     store: str | None
     request_id: str | None
