@@ -69,10 +69,13 @@ async def find(memories, store_id: str, query: str) -> list[str]:
 
 
 async def test_a_store_comes_back_as_it_was_written(stores):
-    created = (await stores.CreateStore(creation("notes", "german", description="of the team"))).store
+    created = (
+        await stores.CreateStore(creation("notes", "german", display_name="Notes", description="of the team"))
+    ).store
     read = (await stores.GetStore(pb.GetStoreRequest(store_id="notes"))).store
     assert read == created
-    assert (read.description, read.settings.language, read.creator_id) == (
+    assert (read.display_name, read.description, read.settings.language, read.creator_id) == (
+        "Notes",
         "of the team",
         "german",
         "development",
@@ -101,6 +104,7 @@ async def test_a_taken_id_is_refused_and_a_repeat_is_not(stores):
         (creation("nul\0"), "INVALID_FIELD", "store.store_id"),
         (creation("notes", "klingon"), "INVALID_FIELD", "store.settings.language"),
         (creation("notes", ""), "INVALID_FIELD", "store.settings.language"),
+        (creation("notes", display_name="x" * 513), "LIMIT_EXCEEDED", "store.display_name"),
         (creation("notes", description="a\0"), "INVALID_FIELD", "store.description"),
         (creation("notes", description="x" * 8193), "LIMIT_EXCEEDED", "store.description"),
         (creation("notes", request_id="x" * 129), "LIMIT_EXCEEDED", "request_id"),

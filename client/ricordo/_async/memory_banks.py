@@ -53,7 +53,7 @@ class AsyncMemoryBanks:
 
         Args:
             managed_semantic_memory_config: How it works, where not as the project says.
-            config: Its id and description.
+            config: Its id, display name and description.
             timeout: Seconds.
 
         Raises:
@@ -63,6 +63,7 @@ class AsyncMemoryBanks:
         name = bank_name(given.memory_bank_id or new_bank_id())
         store = await self._stores.create(
             name.store_id,
+            display_name=given.display_name or "",
             description=given.description or "",
             settings=_settings(managed_semantic_memory_config),
             timeout=timeout,
@@ -107,7 +108,7 @@ class AsyncMemoryBanks:
         Args:
             name: The bank.
             managed_semantic_memory_config: How it works from now on; takes the place of all that it had of its own.
-            config: Its description.
+            config: Its display name and description.
             timeout: Seconds.
 
         Raises:
@@ -118,6 +119,7 @@ class AsyncMemoryBanks:
         given = types.UpdateMemoryBankConfig.read(config)
         store = await self._stores.update(
             asked.store_id,
+            display_name=given.display_name,
             description=given.description,
             settings=_settings(managed_semantic_memory_config),
             timeout=timeout,

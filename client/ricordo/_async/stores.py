@@ -23,6 +23,7 @@ class AsyncStores:
         self,
         store_id: str,
         *,
+        display_name: str = "",
         description: str = "",
         language: str | None = None,
         access: models.StoreAccess | str | None = None,
@@ -34,6 +35,7 @@ class AsyncStores:
 
         Args:
             store_id: 3 to 56 of `[a-z0-9-]`, first a letter, last no hyphen.
+            display_name: A name for people, at most 512 bytes.
             description: What it is for, at most 8 KiB.
             language: That of its text search, as PostgreSQL names it, or "simple"; None: the project's.
             access: "open" (None) to the project, or "restricted" to oneself, administrators and grants.
@@ -46,6 +48,7 @@ class AsyncStores:
         """
         request = requests.create_store_request(
             store_id,
+            display_name=display_name,
             description=description,
             language=language,
             access=access,
@@ -94,6 +97,7 @@ class AsyncStores:
         self,
         store_id: str,
         *,
+        display_name: str | None = None,
         description: str | None = None,
         language: str | None = None,
         access: models.StoreAccess | str | None = None,
@@ -113,6 +117,7 @@ class AsyncStores:
         """
         request = requests.update_store_request(
             store_id,
+            display_name=display_name,
             description=description,
             language=language,
             access=access,

@@ -18,6 +18,7 @@ def decode_bank(store: models.Store, name: Name) -> MemoryBank:
     return MemoryBank(
         name=name.bank,
         store_id=store.store_id,
+        display_name=store.display_name or None,
         description=store.description or None,
         managed_semantic_memory_config=decode_settings(store.settings),
         create_time=store.create_time,

@@ -57,6 +57,7 @@ def get_queue_status_request(project_id: str) -> admin_service_pb2.GetQueueStatu
 def create_store_request(
     store_id: str,
     *,
+    display_name: str,
     description: str,
     language: str | None,
     access: models.StoreAccess | str | None,
@@ -64,7 +65,7 @@ def create_store_request(
     request_id: str | None,
 ) -> store_service_pb2.CreateStoreRequest:
     """Asks for a new store."""
-    store = _encode_store(store_id, description, access, _settings(settings, language))
+    store = _encode_store(store_id, display_name, description, access, _settings(settings, language))
     return store_service_pb2.CreateStoreRequest(store=store, request_id=paging.fresh(request_id))
 
 
@@ -84,6 +85,7 @@ def list_stores_request(*, order_by: str, page_size: int | None) -> store_servic
 def update_store_request(
     store_id: str,
     *,
+    display_name: str | None,
     description: str | None,
     language: str | None,
     access: models.StoreAccess | str | None,
@@ -96,18 +98,16 @@ def update_store_request(
         MemoryClientError: Nothing is given.
     """
     new = _settings(settings, language)
-    given = {"description": description, "access": access}
+    given = {"display_name": display_name, "description": description, "access": access}
     paths = [path for path, value in given.items() if value is not None]
     paths += [
         f"settings.{name}" for name in models.StoreSettings.model_fields if name in new.model_fields_set
     ]
     if not paths:
-        message = (
-            "update changes what is given, and nothing is: give description, language, access or settings"
-        )
+        message = "update changes what is given, and nothing is: give description, access, settings, ..."
         raise MemoryClientError(message)
     return store_service_pb2.UpdateStoreRequest(
-        store=_encode_store(store_id, description or "", access, new),
+        store=_encode_store(store_id, display_name or "", description or "", access, new),
         update_mask=FieldMask(paths=paths),
         request_id=paging.fresh(request_id),
     )
@@ -173,6 +173,7 @@ def decode_store(store: store_pb2.Store) -> models.Store:
     """Decodes a store."""
     return models.Store(
         store_id=store.store_id,
+        display_name=store.display_name,
         description=store.description,
         settings=decode_store_settings(store.settings),
         access=enums.STORE_ACCESS.decode(store.access or store_pb2.STORE_ACCESS_OPEN),
@@ -191,12 +192,14 @@ def _settings(settings: models.StoreSettings | None, language: str | None) -> mo
 
 def _encode_store(
     store_id: str,
+    display_name: str,
     description: str,
     access: models.StoreAccess | str | None,
     settings: models.StoreSettings,
 ) -> store_pb2.Store:
     return store_pb2.Store(
         store_id=store_id,
+        display_name=display_name,
         description=description,
         settings=encode_store_settings(settings),
         access=enums.STORE_ACCESS.encode(access),

@@ -54,7 +54,7 @@ class MemoryBanks:
 
         Args:
             managed_semantic_memory_config: How it works, where not as the project says.
-            config: Its id and description.
+            config: Its id, display name and description.
             timeout: Seconds.
 
         Raises:
@@ -64,6 +64,7 @@ class MemoryBanks:
         name = bank_name(given.memory_bank_id or new_bank_id())
         store = self._stores.create(
             name.store_id,
+            display_name=given.display_name or "",
             description=given.description or "",
             settings=_settings(managed_semantic_memory_config),
             timeout=timeout,
@@ -108,7 +109,7 @@ class MemoryBanks:
         Args:
             name: The bank.
             managed_semantic_memory_config: How it works from now on; takes the place of all that it had of its own.
-            config: Its description.
+            config: Its display name and description.
             timeout: Seconds.
 
         Raises:
@@ -119,6 +120,7 @@ class MemoryBanks:
         given = types.UpdateMemoryBankConfig.read(config)
         store = self._stores.update(
             asked.store_id,
+            display_name=given.display_name,
             description=given.description,
             settings=_settings(managed_semantic_memory_config),
             timeout=timeout,

@@ -24,6 +24,7 @@ class Stores:
         self,
         store_id: str,
         *,
+        display_name: str = "",
         description: str = "",
         language: str | None = None,
         access: models.StoreAccess | str | None = None,
@@ -35,6 +36,7 @@ class Stores:
 
         Args:
             store_id: 3 to 56 of `[a-z0-9-]`, first a letter, last no hyphen.
+            display_name: A name for people, at most 512 bytes.
             description: What it is for, at most 8 KiB.
             language: That of its text search, as PostgreSQL names it, or "simple"; None: the project's.
             access: "open" (None) to the project, or "restricted" to oneself, administrators and grants.
@@ -47,6 +49,7 @@ class Stores:
         """
         request = requests.create_store_request(
             store_id,
+            display_name=display_name,
             description=description,
             language=language,
             access=access,
@@ -95,6 +98,7 @@ class Stores:
         self,
         store_id: str,
         *,
+        display_name: str | None = None,
         description: str | None = None,
         language: str | None = None,
         access: models.StoreAccess | str | None = None,
@@ -114,6 +118,7 @@ class Stores:
         """
         request = requests.update_store_request(
             store_id,
+            display_name=display_name,
             description=description,
             language=language,
             access=access,

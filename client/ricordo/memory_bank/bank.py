@@ -14,6 +14,7 @@ class MemoryBank(BankModel):
 
     name: str
     store_id: str
+    display_name: str | None = None
     description: str | None = None
     managed_semantic_memory_config: ManagedSemanticMemoryConfig
     create_time: datetime
@@ -24,12 +25,14 @@ class CreateMemoryBankConfig(BankModel):
     """What a new bank is. `memory_bank_id`: 3 to 56 of `[a-z0-9-]`, first a letter; not given, one is made."""
 
     memory_bank_id: str | None = None
+    display_name: str | None = None
     description: str | None = None
 
 
 class UpdateMemoryBankConfig(BankModel):
     """The new values."""
 
+    display_name: str | None = None
     description: str | None = None
 
 

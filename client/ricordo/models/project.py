@@ -84,9 +84,10 @@ class StoreGrant(Model):
 
 
 class Store(Model):
-    """A container of sessions and memories."""
+    """A container of sessions and memories; `display_name` is for people."""
 
     store_id: str
+    display_name: str = ""
     description: str = ""
     settings: StoreSettings = Field(default_factory=StoreSettings)
     access: StoreAccess = StoreAccess.OPEN

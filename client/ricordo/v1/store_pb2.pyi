@@ -87,6 +87,7 @@ class Store(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     UPDATE_TIME_FIELD_NUMBER: _builtins.int
     ACCESS_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The id: 3 to 56 of `^[a-z][a-z0-9-]{1,54}[a-z0-9]$`. Immutable."""
     description: _builtins.str
@@ -95,6 +96,8 @@ class Store(_message.Message):
     """Output. The principal that created it: attribution."""
     access: Global___StoreAccess.ValueType
     """Who may use it. Defaults to OPEN. Changed by its creator and administrators only."""
+    display_name: _builtins.str
+    """A name for people, at most 512 bytes."""
     @_builtins.property
     def settings(self) -> Global___StoreSettings:
         """How it works."""
@@ -117,10 +120,11 @@ class Store(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         update_time: _timestamp_pb2.Timestamp | None = ...,
         access: Global___StoreAccess.ValueType = ...,
+        display_name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "settings", b"settings", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["access", b"access", "create_time", b"create_time", "creator_id", b"creator_id", "description", b"description", "settings", b"settings", "store_id", b"store_id", "update_time", b"update_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access", b"access", "create_time", b"create_time", "creator_id", b"creator_id", "description", b"description", "display_name", b"display_name", "settings", b"settings", "store_id", b"store_id", "update_time", b"update_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

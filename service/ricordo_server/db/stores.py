@@ -32,6 +32,7 @@ ORDERS = {
 def store_from(row: Row) -> Store:
     return Store(
         store_id=row["name"],
+        display_name=row["display_name"],
         description=row["description"],
         settings=store_settings_from(row["settings"], row["language"]),
         access=StoreAccess(row["access"]),
@@ -53,6 +54,7 @@ async def create_store(
         "project_id": project_id,
         "store_id": store_id,
         "name": draft.store_id,
+        "display_name": draft.display_name,
         "description": draft.description,
         **_settings_columns(draft.settings),
         "access": draft.access,

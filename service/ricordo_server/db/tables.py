@@ -98,6 +98,7 @@ store = Table(
     _time("update_time"),
     _text("access"),
     _json("settings"),
+    _text("display_name"),
 )
 
 store_grant = Table(

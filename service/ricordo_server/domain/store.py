@@ -83,6 +83,7 @@ class Grant:
 @dataclass(frozen=True)
 class StoreDraft:
     store_id: str
+    display_name: str = ""
     description: str = ""
     settings: StoreSettings = field(default_factory=StoreSettings)
     access: StoreAccess = StoreAccess.OPEN
@@ -90,7 +91,7 @@ class StoreDraft:
 
 @dataclass(frozen=True)
 class StoreChanges:
-    """New values by field name: `fields` of `description` and `access`, `settings` of StoreSettings."""
+    """New values by field name: `fields` of the store itself, `settings` of StoreSettings."""
 
     fields: Mapping[str, str] = field(default_factory=dict)
     settings: StoreSettingsChanges = field(default_factory=dict)
@@ -105,6 +106,7 @@ class Store:
     """`store_id` is the name on the wire."""
 
     store_id: str
+    display_name: str
     description: str
     settings: StoreSettings
     access: StoreAccess

@@ -39,14 +39,16 @@ async def facts(banks: AsyncMemoryBanks, bank: str, **config: Any) -> list[str |
 
 async def test_a_bank_is_created_found_changed_and_listed(banks: AsyncMemoryBanks, bank: str) -> None:
     assert (bank, (await banks.get(name=bank)).description) == ("memoryBanks/tea-bank", "Of tea")
-    changed = await banks.update(name=bank, config=types.UpdateMemoryBankConfig(description="Of all tea"))
-    assert changed.description == "Of all tea"
+    config = types.UpdateMemoryBankConfig(display_name="Tea", description="Of all tea")
+    changed = await banks.update(name=bank, config=config)
+    assert (changed.display_name, changed.description) == ("Tea", "Of all tea")
     assert [each.name async for each in banks.list(config={"page_size": 1})] == ["memoryBanks/default", bank]
 
 
 async def test_a_bank_without_an_id_is_given_one(banks: AsyncMemoryBanks) -> None:
-    made = await banks.create()
-    assert (await banks.get(name=made.store_id)).name == made.name
+    made = await banks.create(config={"display_name": "Tea"})
+    found = await banks.get(name=made.store_id)
+    assert (found.name, found.display_name) == (made.name, "Tea")
 
 
 CONFIG: dict[str, Any] = {

@@ -40,14 +40,16 @@ def facts(banks: MemoryBanks, bank: str, **config: Any) -> list[str | None]:
 
 def test_a_bank_is_created_found_changed_and_listed(banks: MemoryBanks, bank: str) -> None:
     assert (bank, (banks.get(name=bank)).description) == ("memoryBanks/tea-bank", "Of tea")
-    changed = banks.update(name=bank, config=types.UpdateMemoryBankConfig(description="Of all tea"))
-    assert changed.description == "Of all tea"
+    config = types.UpdateMemoryBankConfig(display_name="Tea", description="Of all tea")
+    changed = banks.update(name=bank, config=config)
+    assert (changed.display_name, changed.description) == ("Tea", "Of all tea")
     assert [each.name for each in banks.list(config={"page_size": 1})] == ["memoryBanks/default", bank]
 
 
 def test_a_bank_without_an_id_is_given_one(banks: MemoryBanks) -> None:
-    made = banks.create()
-    assert (banks.get(name=made.store_id)).name == made.name
+    made = banks.create(config={"display_name": "Tea"})
+    found = banks.get(name=made.store_id)
+    assert (found.name, found.display_name) == (made.name, "Tea")
 
 
 CONFIG: dict[str, Any] = {

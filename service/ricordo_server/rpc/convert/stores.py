@@ -20,7 +20,7 @@ from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
 from ricordo_server.rpc.convert.store_settings import SETTINGS, decode_store_settings, encode_store_settings
 from ricordo_server.rpc.convert.times import encode_time
 
-FIELDS = ("description", "access")
+FIELDS = ("display_name", "description", "access")
 ACCEPTED_PATHS = (*FIELDS, "settings", *(f"settings.{name}" for name in SETTINGS))
 ACCESS, GRANTED = store_pb2.StoreAccess.DESCRIPTOR, store_pb2.GrantedAccess.DESCRIPTOR
 
@@ -33,6 +33,7 @@ def decode_store(message: store_pb2.Store, field: str = "store") -> StoreDraft:
     """What a caller may say; output fields are ignored."""
     return StoreDraft(
         store_id=decode_store_id(message.store_id, f"{field}.store_id"),
+        display_name=check_text(f"{field}.display_name", message.display_name),
         description=check_text(f"{field}.description", message.description, limit=MAX_DESCRIPTION_BYTES),
         settings=decode_store_settings(message.settings, f"{field}.settings"),
         access=decode_enum(message.access, ACCESS, StoreAccess, f"{field}.access") or StoreAccess.OPEN,
@@ -62,6 +63,7 @@ def decode_store_changes(
 def encode_store(store: Store) -> store_pb2.Store:
     return store_pb2.Store(
         store_id=store.store_id,
+        display_name=store.display_name,
         description=store.description,
         settings=encode_store_settings(store.settings),
         creator_id=store.creator_id,
