@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ricordo import memory_bank as types
 from ricordo import models
 from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.sessions import AsyncSessions
-from ricordo._convert.bank_generation import direct_source
+from ricordo._convert.bank_generation import decode_operation, decode_response, direct_source
 from ricordo._convert.bank_memories import revision_options
 from ricordo._convert.bank_names import Name, session_name
 from ricordo._convert.bank_values import USER, our_scope, our_topics, plain_metadata
 from ricordo.errors import MemoryClientError
-from ricordo.memory_bank import GenerateMemoriesConfig, GenerateMemoriesRequestVertexSessionSource
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,12 @@ class AsyncBankGeneration:
     sessions: AsyncSessions
     bank: Name
     scope: Mapping[str, str] | None
-    config: GenerateMemoriesConfig
+    config: types.GenerateMemoriesConfig
     timeout: float | None
 
-    async def of_session(self, given: GenerateMemoriesRequestVertexSessionSource) -> models.Generation:
+    async def of_session(
+        self, given: types.GenerateMemoriesRequestVertexSessionSource
+    ) -> types.GenerateMemoriesOperation:
         """Of the turns of a session; without a scope, the memories are those of its user."""
         session = models.SessionRange(
             scope=await self._find_session(session_name(given.session, self.bank)),
@@ -35,7 +37,7 @@ class AsyncBankGeneration:
         )
         return await self._generate(session=session)
 
-    async def of_direct(self, contents: Any, memories: Any) -> models.Generation:
+    async def of_direct(self, contents: Any, memories: Any) -> types.GenerateMemoriesOperation:
         """Of what was said, or of facts."""
         return await self._generate(**direct_source(contents, memories))
 
@@ -53,17 +55,21 @@ class AsyncBankGeneration:
             )
         return found[0]
 
-    async def _generate(self, **source: Any) -> models.Generation:
+    async def _generate(self, **source: Any) -> types.GenerateMemoriesOperation:
         config = self.config
-        return await self.extraction.generate(
-            wait=True,
+        options: dict[str, Any] = {
             **source,
-            scope=our_scope(self.scope) if self.scope else None,
-            consolidate=not config.disable_consolidation,
-            allowed_topics=our_topics(config.allowed_topics),
-            metadata=plain_metadata(config.metadata),
-            metadata_merge_strategy=config.metadata_merge_strategy,
-            revision_options=revision_options(config),
-            store=self.bank.store_id,
-            timeout=self.timeout,
-        )
+            "scope": our_scope(self.scope) if self.scope else None,
+            "consolidate": not config.disable_consolidation,
+            "allowed_topics": our_topics(config.allowed_topics),
+            "metadata": plain_metadata(config.metadata),
+            "metadata_merge_strategy": config.metadata_merge_strategy,
+            "revision_options": revision_options(config),
+            "store": self.bank.store_id,
+            "timeout": self.timeout,
+        }
+        if config.wait_for_completion:
+            made = await self.extraction.generate(**options)
+            return types.GenerateMemoriesOperation(response=decode_response(made, self.bank))
+        handle = await self.extraction.generate(wait=False, **options)
+        return decode_operation(handle.operation, self.bank)

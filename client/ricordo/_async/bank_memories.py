@@ -14,7 +14,7 @@ from ricordo._async.memories import AsyncMemories
 from ricordo._async.sessions import AsyncSessions
 from ricordo._convert import bank_memories as convert
 from ricordo._convert.bank_filters import read_filter
-from ricordo._convert.bank_generation import check_source, decode_response
+from ricordo._convert.bank_generation import check_source
 from ricordo._convert.bank_names import target_revision
 from ricordo.errors import MemoryClientError
 
@@ -225,8 +225,9 @@ class AsyncBankMemories:
             direct_contents_source: Turns that are not recorded.
             direct_memories_source: Facts as they are.
             scope: Whose memories; may be left out with a session: those of its user then.
-            config: How they are made.
-            timeout: Seconds; generating waits for the model.
+            config: How they are made. With `wait_for_completion=False` a worker makes them, and the answer names the
+                operation: `client.memory_banks.get_operation`.
+            timeout: Seconds; waiting is waiting for the model.
 
         Raises:
             MemoryClientError: Not exactly one source is given, or no scope.
@@ -237,11 +238,9 @@ class AsyncBankMemories:
         given = types.GenerateMemoriesConfig.read(config)
         generation = AsyncBankGeneration(self._extraction, self._sessions, bank, scope, given, timeout)
         if vertex_session_source is None:
-            made = await generation.of_direct(direct_contents_source, direct_memories_source)
-        else:
-            session = types.GenerateMemoriesRequestVertexSessionSource.read(vertex_session_source)
-            made = await generation.of_session(session)
-        return types.GenerateMemoriesOperation(response=decode_response(made, bank))
+            return await generation.of_direct(direct_contents_source, direct_memories_source)
+        session = types.GenerateMemoriesRequestVertexSessionSource.read(vertex_session_source)
+        return await generation.of_session(session)
 
     async def rollback(
         self,

@@ -25,6 +25,10 @@ class AsyncBankNames:
         """The name of a revision."""
         return await self._checked(bank_names.revision_name(name))
 
+    async def operation(self, name: str) -> Name:
+        """The name of an operation."""
+        return await self._checked(bank_names.operation_name(name))
+
     async def _checked(self, name: Name) -> Name:
         if name.project_id:
             self._project_id = self._project_id or (await self._identity.who_am_i()).project_id

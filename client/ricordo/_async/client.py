@@ -101,7 +101,7 @@ class AsyncClient:
         self.identity = AsyncIdentity(self._connection)
         self.memory_stores = AsyncMemoryStores(self.stores, self.memories)
         self.memory_banks = AsyncMemoryBanks(
-            self.stores, self.memories, self.extraction, self.sessions, self.identity
+            self.stores, self.memories, self.extraction, self.sessions, self.operations, self.identity
         )
         self.admin = AsyncAdmin(self._connection)
 

@@ -10,9 +10,11 @@ from ricordo._async.bank_names import AsyncBankNames
 from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.identities import AsyncIdentity
 from ricordo._async.memories import AsyncMemories
+from ricordo._async.operations import AsyncOperations
 from ricordo._async.pager import AsyncPager
 from ricordo._async.sessions import AsyncSessions
 from ricordo._async.stores import AsyncStores
+from ricordo._convert.bank_generation import decode_operation
 from ricordo._convert.bank_names import bank_name
 from ricordo._convert.bank_settings import encode_settings
 from ricordo._convert.banks import decode_bank, new_bank_id
@@ -36,9 +38,11 @@ class AsyncMemoryBanks:
         memories: AsyncMemories,
         extraction: AsyncExtraction,
         sessions: AsyncSessions,
+        operations: AsyncOperations,
         identity: AsyncIdentity,
     ) -> None:
         self._stores = stores
+        self._operations = operations
         self._names = AsyncBankNames(identity)
         self.memories = AsyncBankMemories(self._names, memories, extraction, sessions)
 
@@ -143,6 +147,38 @@ class AsyncMemoryBanks:
         asked = await self._names.bank(name)
         await self._stores.delete(asked.store_id, force=force, timeout=timeout)
         return types.DeleteMemoryBankOperation()
+
+    async def get_operation(
+        self, *, name: str, timeout: float | None = None
+    ) -> types.GenerateMemoriesOperation:
+        """Reads an operation: `done` says whether it is over, `error` and `response` what came of it.
+
+        Args:
+            name: "<bank>/operations/<operation>".
+            timeout: Seconds.
+
+        Raises:
+            NotFoundError: There is no such operation: they are kept for 7 days after their end.
+        """
+        asked = await self._names.operation(name)
+        found = await self._operations.get(asked.operation_id, store=asked.store_id, timeout=timeout)
+        return decode_operation(found, asked)
+
+    async def wait_operation(
+        self, *, name: str, timeout: float | None = None
+    ) -> types.GenerateMemoriesOperation:
+        """Waits until an operation is over, or the time is; `done` says which.
+
+        Args:
+            name: "<bank>/operations/<operation>".
+            timeout: Seconds; None: as long as it takes.
+
+        Raises:
+            NotFoundError: There is no such operation.
+        """
+        asked = await self._names.operation(name)
+        found = await self._operations.wait(asked.operation_id, store=asked.store_id, timeout=timeout)
+        return decode_operation(found, asked)
 
     @staticmethod
     def _listed(store: models.Store) -> types.MemoryBank:

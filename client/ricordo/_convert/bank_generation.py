@@ -9,6 +9,7 @@ from ricordo._convert.bank_values import our_topics
 from ricordo.errors import MemoryClientError
 from ricordo.memory_bank import (
     Content,
+    GenerateMemoriesOperation,
     GenerateMemoriesRequestDirectContentsSource,
     GenerateMemoriesRequestDirectMemoriesSource,
     GenerateMemoriesResponse,
@@ -70,6 +71,18 @@ def decode_response(generation: models.Generation, bank: Name) -> GenerateMemori
     """What was made, in the words of memory banks."""
     return GenerateMemoriesResponse(
         generated_memories=[_generated(each, bank) for each in generation.memories]
+    )
+
+
+def decode_operation(operation: models.Operation, bank: Name) -> GenerateMemoriesOperation:
+    """An operation that makes memories, in the words of memory banks."""
+    made = operation.generation
+    return GenerateMemoriesOperation(
+        name=str(bank.operation(operation.operation_id)),
+        metadata={"create_time": operation.create_time, "failed_attempts": operation.failed_attempts},
+        done=operation.done,
+        error=operation.error.model_dump() if operation.error else None,
+        response=decode_response(made, bank) if made else None,
     )
 
 

@@ -7,7 +7,7 @@ from ricordo.errors import MemoryClientError
 
 NAME = re.compile(
     r"(?P<bank>((projects/(?P<project>[^/]+)/locations/[^/]+/)?(reasoningEngines|memoryBanks)/)?(?P<store>[^/]+))"
-    r"(/memories/(?P<memory>[^/]+)(/revisions/(?P<revision>[0-9]+))?|/sessions/(?P<session>[^/]+))?"
+    r"(/memories/(?P<memory>[^/]+)(/revisions/(?P<revision>[0-9]+))?|/sessions/(?P<session>[^/]+)|/operations/(?P<operation>[^/]+))?"
 )
 FORM = "[projects/<project>/locations/<location>/][memoryBanks or reasoningEngines/]<bank>"
 
@@ -22,18 +22,28 @@ class Name:
     memory_id: str = ""
     revision: int = 0
     session_id: str = ""
+    operation_id: str = ""
 
     def memory(self, memory_id: str) -> "Name":
         """A memory of this bank."""
-        return replace(self, memory_id=memory_id, revision=0)
+        return Name(self.bank, self.store_id, self.project_id, memory_id=memory_id)
 
     def at(self, revision: int) -> "Name":
         """A revision of this memory."""
         return replace(self, revision=revision)
 
+    def operation(self, operation_id: str) -> "Name":
+        """An operation in this bank."""
+        return Name(self.bank, self.store_id, self.project_id, operation_id=operation_id)
+
     def __str__(self) -> str:
-        memory = f"/memories/{self.memory_id}" if self.memory_id else ""
-        return f"{self.bank}{memory}{f'/revisions/{self.revision}' if self.revision else ''}"
+        parts = {
+            "memories": self.memory_id,
+            "revisions": self.revision,
+            "sessions": self.session_id,
+            "operations": self.operation_id,
+        }
+        return self.bank + "".join(f"/{kind}/{given}" for kind, given in parts.items() if given)
 
 
 def bank_name(name: str) -> Name:
@@ -43,7 +53,7 @@ def bank_name(name: str) -> Name:
         MemoryClientError: It is that of something else.
     """
     read = _read(name)
-    if read.memory_id or read.session_id:
+    if str(read) != read.bank:
         raise MemoryClientError(f"{name!r} names no bank: give its id, or {FORM}")
     return read
 
@@ -71,6 +81,18 @@ def revision_name(name: str) -> Name:
         raise MemoryClientError(
             f"{name!r} names no revision: give {FORM}/memories/<memory>/revisions/<number>"
         )
+    return read
+
+
+def operation_name(name: str) -> Name:
+    """Reads the name of an operation.
+
+    Raises:
+        MemoryClientError: It is that of something else.
+    """
+    read = _read(name)
+    if not read.operation_id:
+        raise MemoryClientError(f"{name!r} names no operation: give {FORM}/operations/<operation>")
     return read
 
 
@@ -117,4 +139,5 @@ def _read(name: str) -> Name:
         memory_id=match["memory"] or "",
         revision=int(match["revision"] or 0),
         session_id=match["session"] or "",
+        operation_id=match["operation"] or "",
     )

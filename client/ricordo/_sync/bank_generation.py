@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ricordo import memory_bank as types
 from ricordo import models
-from ricordo._convert.bank_generation import direct_source
+from ricordo._convert.bank_generation import decode_operation, decode_response, direct_source
 from ricordo._convert.bank_memories import revision_options
 from ricordo._convert.bank_names import Name, session_name
 from ricordo._convert.bank_values import USER, our_scope, our_topics, plain_metadata
 from ricordo._sync.extraction import Extraction
 from ricordo._sync.sessions import Sessions
 from ricordo.errors import MemoryClientError
-from ricordo.memory_bank import GenerateMemoriesConfig, GenerateMemoriesRequestVertexSessionSource
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,12 @@ class BankGeneration:
     sessions: Sessions
     bank: Name
     scope: Mapping[str, str] | None
-    config: GenerateMemoriesConfig
+    config: types.GenerateMemoriesConfig
     timeout: float | None
 
-    def of_session(self, given: GenerateMemoriesRequestVertexSessionSource) -> models.Generation:
+    def of_session(
+        self, given: types.GenerateMemoriesRequestVertexSessionSource
+    ) -> types.GenerateMemoriesOperation:
         """Of the turns of a session; without a scope, the memories are those of its user."""
         session = models.SessionRange(
             scope=self._find_session(session_name(given.session, self.bank)),
@@ -36,7 +38,7 @@ class BankGeneration:
         )
         return self._generate(session=session)
 
-    def of_direct(self, contents: Any, memories: Any) -> models.Generation:
+    def of_direct(self, contents: Any, memories: Any) -> types.GenerateMemoriesOperation:
         """Of what was said, or of facts."""
         return self._generate(**direct_source(contents, memories))
 
@@ -54,17 +56,21 @@ class BankGeneration:
             )
         return found[0]
 
-    def _generate(self, **source: Any) -> models.Generation:
+    def _generate(self, **source: Any) -> types.GenerateMemoriesOperation:
         config = self.config
-        return self.extraction.generate(
-            wait=True,
+        options: dict[str, Any] = {
             **source,
-            scope=our_scope(self.scope) if self.scope else None,
-            consolidate=not config.disable_consolidation,
-            allowed_topics=our_topics(config.allowed_topics),
-            metadata=plain_metadata(config.metadata),
-            metadata_merge_strategy=config.metadata_merge_strategy,
-            revision_options=revision_options(config),
-            store=self.bank.store_id,
-            timeout=self.timeout,
-        )
+            "scope": our_scope(self.scope) if self.scope else None,
+            "consolidate": not config.disable_consolidation,
+            "allowed_topics": our_topics(config.allowed_topics),
+            "metadata": plain_metadata(config.metadata),
+            "metadata_merge_strategy": config.metadata_merge_strategy,
+            "revision_options": revision_options(config),
+            "store": self.bank.store_id,
+            "timeout": self.timeout,
+        }
+        if config.wait_for_completion:
+            made = self.extraction.generate(**options)
+            return types.GenerateMemoriesOperation(response=decode_response(made, self.bank))
+        handle = self.extraction.generate(wait=False, **options)
+        return decode_operation(handle.operation, self.bank)

@@ -7,7 +7,7 @@ from typing import Any
 from ricordo import memory_bank as types
 from ricordo._convert import bank_memories as convert
 from ricordo._convert.bank_filters import read_filter
-from ricordo._convert.bank_generation import check_source, decode_response
+from ricordo._convert.bank_generation import check_source
 from ricordo._convert.bank_names import target_revision
 from ricordo._sync.bank_generation import BankGeneration
 from ricordo._sync.bank_names import BankNames
@@ -226,8 +226,9 @@ class BankMemories:
             direct_contents_source: Turns that are not recorded.
             direct_memories_source: Facts as they are.
             scope: Whose memories; may be left out with a session: those of its user then.
-            config: How they are made.
-            timeout: Seconds; generating waits for the model.
+            config: How they are made. With `wait_for_completion=False` a worker makes them, and the answer names the
+                operation: `client.memory_banks.get_operation`.
+            timeout: Seconds; waiting is waiting for the model.
 
         Raises:
             MemoryClientError: Not exactly one source is given, or no scope.
@@ -238,11 +239,9 @@ class BankMemories:
         given = types.GenerateMemoriesConfig.read(config)
         generation = BankGeneration(self._extraction, self._sessions, bank, scope, given, timeout)
         if vertex_session_source is None:
-            made = generation.of_direct(direct_contents_source, direct_memories_source)
-        else:
-            session = types.GenerateMemoriesRequestVertexSessionSource.read(vertex_session_source)
-            made = generation.of_session(session)
-        return types.GenerateMemoriesOperation(response=decode_response(made, bank))
+            return generation.of_direct(direct_contents_source, direct_memories_source)
+        session = types.GenerateMemoriesRequestVertexSessionSource.read(vertex_session_source)
+        return generation.of_session(session)
 
     def rollback(
         self,

@@ -26,6 +26,10 @@ class BankNames:
         """The name of a revision."""
         return self._checked(bank_names.revision_name(name))
 
+    def operation(self, name: str) -> Name:
+        """The name of an operation."""
+        return self._checked(bank_names.operation_name(name))
+
     def _checked(self, name: Name) -> Name:
         if name.project_id:
             self._project_id = self._project_id or (self._identity.who_am_i()).project_id

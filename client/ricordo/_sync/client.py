@@ -102,7 +102,7 @@ class Client:
         self.identity = Identity(self._connection)
         self.memory_stores = MemoryStores(self.stores, self.memories)
         self.memory_banks = MemoryBanks(
-            self.stores, self.memories, self.extraction, self.sessions, self.identity
+            self.stores, self.memories, self.extraction, self.sessions, self.operations, self.identity
         )
         self.admin = Admin(self._connection)
 

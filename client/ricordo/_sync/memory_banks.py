@@ -6,6 +6,7 @@ from typing import Any
 
 from ricordo import memory_bank as types
 from ricordo import models
+from ricordo._convert.bank_generation import decode_operation
 from ricordo._convert.bank_names import bank_name
 from ricordo._convert.bank_settings import encode_settings
 from ricordo._convert.banks import decode_bank, new_bank_id
@@ -14,6 +15,7 @@ from ricordo._sync.bank_names import BankNames
 from ricordo._sync.extraction import Extraction
 from ricordo._sync.identities import Identity
 from ricordo._sync.memories import Memories
+from ricordo._sync.operations import Operations
 from ricordo._sync.pager import Pager
 from ricordo._sync.sessions import Sessions
 from ricordo._sync.stores import Stores
@@ -37,9 +39,11 @@ class MemoryBanks:
         memories: Memories,
         extraction: Extraction,
         sessions: Sessions,
+        operations: Operations,
         identity: Identity,
     ) -> None:
         self._stores = stores
+        self._operations = operations
         self._names = BankNames(identity)
         self.memories = BankMemories(self._names, memories, extraction, sessions)
 
@@ -144,6 +148,34 @@ class MemoryBanks:
         asked = self._names.bank(name)
         self._stores.delete(asked.store_id, force=force, timeout=timeout)
         return types.DeleteMemoryBankOperation()
+
+    def get_operation(self, *, name: str, timeout: float | None = None) -> types.GenerateMemoriesOperation:
+        """Reads an operation: `done` says whether it is over, `error` and `response` what came of it.
+
+        Args:
+            name: "<bank>/operations/<operation>".
+            timeout: Seconds.
+
+        Raises:
+            NotFoundError: There is no such operation: they are kept for 7 days after their end.
+        """
+        asked = self._names.operation(name)
+        found = self._operations.get(asked.operation_id, store=asked.store_id, timeout=timeout)
+        return decode_operation(found, asked)
+
+    def wait_operation(self, *, name: str, timeout: float | None = None) -> types.GenerateMemoriesOperation:
+        """Waits until an operation is over, or the time is; `done` says which.
+
+        Args:
+            name: "<bank>/operations/<operation>".
+            timeout: Seconds; None: as long as it takes.
+
+        Raises:
+            NotFoundError: There is no such operation.
+        """
+        asked = self._names.operation(name)
+        found = self._operations.wait(asked.operation_id, store=asked.store_id, timeout=timeout)
+        return decode_operation(found, asked)
 
     @staticmethod
     def _listed(store: models.Store) -> types.MemoryBank:

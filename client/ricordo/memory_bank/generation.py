@@ -1,7 +1,6 @@
 """What `generate` is given, and what it makes."""
 
 from datetime import datetime
-from typing import Literal
 
 from pydantic import Field
 
@@ -74,7 +73,7 @@ class GenerateMemoriesConfig(RevisionConfig):
     """How memories are made; `allowed_topics`: of nothing else, none: of everything."""
 
     disable_consolidation: bool = False
-    wait_for_completion: Literal[True] = True
+    wait_for_completion: bool = True
     metadata: dict[str, MemoryMetadataValue] = Field(default_factory=dict)
     metadata_merge_strategy: MemoryMetadataMergeStrategy | None = None
     allowed_topics: list[MemoryTopicId] = Field(default_factory=list)

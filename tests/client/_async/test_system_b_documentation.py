@@ -466,6 +466,25 @@ async def test_a_source_is_chosen(banks: AsyncMemoryBanks, bank: str) -> None:
         await banks.memories.generate(name=bank, direct_memories_source={"direct_memories": [{"fact": "x"}]})
 
 
+async def test_what_is_not_waited_for_is_an_operation(banks: AsyncMemoryBanks, bank: str) -> None:
+    operation = await banks.memories.generate(
+        name=bank,
+        direct_memories_source={"direct_memories": [{"fact": "I live in Rome."}]},
+        scope=SCOPE,
+        config={"wait_for_completion": False},
+    )
+    assert (operation.done, operation.response) == (False, None)
+    assert operation.name is not None
+    assert operation.name.startswith(f"{bank}/operations/")
+    assert await banks.get_operation(name=operation.name) == operation
+    assert await banks.wait_operation(name=operation.name, timeout=0.1) == operation
+
+
+async def test_an_operation_that_is_not_there(banks: AsyncMemoryBanks, bank: str) -> None:
+    with pytest.raises(errors.NotFoundError):
+        await banks.get_operation(name=f"{bank}/operations/01a22d9d-6f51-71c9-99ad-948100000000")
+
+
 async def test_what_generate_changed_can_be_rolled_back(banks: AsyncMemoryBanks, bank: str) -> None:
     async def generate(fact: str) -> types.GenerateMemoriesResponseGeneratedMemory:
         operation = await banks.memories.generate(

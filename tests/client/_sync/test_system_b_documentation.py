@@ -455,6 +455,25 @@ def test_a_source_is_chosen(banks: MemoryBanks, bank: str) -> None:
         banks.memories.generate(name=bank, direct_memories_source={"direct_memories": [{"fact": "x"}]})
 
 
+def test_what_is_not_waited_for_is_an_operation(banks: MemoryBanks, bank: str) -> None:
+    operation = banks.memories.generate(
+        name=bank,
+        direct_memories_source={"direct_memories": [{"fact": "I live in Rome."}]},
+        scope=SCOPE,
+        config={"wait_for_completion": False},
+    )
+    assert (operation.done, operation.response) == (False, None)
+    assert operation.name is not None
+    assert operation.name.startswith(f"{bank}/operations/")
+    assert banks.get_operation(name=operation.name) == operation
+    assert banks.wait_operation(name=operation.name, timeout=0.1) == operation
+
+
+def test_an_operation_that_is_not_there(banks: MemoryBanks, bank: str) -> None:
+    with pytest.raises(errors.NotFoundError):
+        banks.get_operation(name=f"{bank}/operations/01a22d9d-6f51-71c9-99ad-948100000000")
+
+
 def test_what_generate_changed_can_be_rolled_back(banks: MemoryBanks, bank: str) -> None:
     def generate(fact: str) -> types.GenerateMemoriesResponseGeneratedMemory:
         operation = banks.memories.generate(
