@@ -1,12 +1,14 @@
-"""For LangGraph and LangChain: memory as tools. `pip install 'ricordo[langgraph]'`.
+"""For LangGraph and LangChain: memory as tools, and a store. `pip install 'ricordo[langgraph]'`.
 
 from langgraph.prebuilt import ToolNode
-from ricordo.langgraph import as_tools
+from ricordo.langgraph import RicordoStore, as_tools
 from ricordo.tools import memory_tools
 
 node = ToolNode(as_tools(memory_tools(store, actor_id=user.id)))
+graph = builder.compile(store=RicordoStore(client, user_position=1))
 """
 
+from ricordo.langgraph.store import RicordoStore
 from ricordo.langgraph.tools import as_tools
 
-__all__ = ["as_tools"]
+__all__ = ["RicordoStore", "as_tools"]
