@@ -210,3 +210,22 @@ async def test_waiting_without_a_worker_tells_what_is_pending(client: AsyncClien
         DeadlineExceededError, match=r"semantic is at turn 0 of 1 \(1 snapshots pending, 0 failed\)"
     ):
         await memory.wait_for_extraction(timeout=5)
+
+
+async def test_of_a_snapshot_that_lost_a_turn_the_rest_is_read_again(
+    client: AsyncClient, database: TestDatabase, project_id: UUID, settings: Settings
+) -> None:
+    await set_policy(client, turn_count=2, kinds=["episodic"])
+    said = [NewTurn(role="user", content=text) for text in ("My code is 4711.", "I sail on Sunday.")]
+    secret, _ = await client.sessions.batch_record_turns(said, scope=ADA)
+
+    def is_read() -> bool:
+        return all(job["task_name"] != "extract" for job in read_jobs(database, project_id))
+
+    async with worker(settings, *extraction.KINDS):
+        await until(is_read)
+        assert (await client.sessions.delete_turn(secret.turn.turn_id)).memories == 1
+        await until(is_read)
+    [episode] = [each async for each in client.memories.list()]
+    assert episode.content == "user: I sail on Sunday."
+    assert [each.summary for each in await snapshots(client)] == ["I sail on Sunday."]

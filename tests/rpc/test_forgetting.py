@@ -136,6 +136,18 @@ async def test_what_a_turn_changed_is_as_before(world: World) -> None:
     assert contents(await everything(world)) == ["I live in Rome."]
 
 
+async def test_what_several_turns_say_together_goes_with_one_of_them(world: World) -> None:
+    """Its text may be of any of them."""
+    secret, other = await world.say("My code is 4711.", "I sail on Sunday.", scope=FIRST)
+    episode = [m.MEMORY_KIND_EPISODIC]
+    await world.learn(FIRST, kinds=episode)
+    assert await delete_turn(world, secret) == (1, 0)
+    assert await everything(world) == []
+    await world.learn(FIRST, kinds=episode)
+    [left] = await everything(world)
+    assert list(left.provenance.turn_ids) == [other.turn_id]
+
+
 async def test_a_deleted_turn_is_gone(world: World) -> None:
     [turn] = await world.say("I live in Rome.", scope=FIRST)
     await delete_turn(world, turn)

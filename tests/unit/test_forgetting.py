@@ -31,7 +31,7 @@ def test_what_rests_on_other_turns_or_on_a_person_stays(supports: list[Support])
 
 def test_the_newest_that_still_stands_comes_back() -> None:
     supports = [Support(1, CREATED, 0, 1), Support(2, UPDATED, 0, 1), Support(3, UPDATED, 1, 0)]
-    assert forget(supports) == Forgetting(restore=2, remove=[3])
+    assert forget(supports) == Forgetting(restore=2, remove=(3,))
 
 
 def test_a_deleted_memory_does_not_come_back() -> None:

@@ -744,7 +744,9 @@ class DeleteTurnResponse(_message.Message):
     DELETED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
     RESTORED_MEMORY_COUNT_FIELD_NUMBER: _builtins.int
     deleted_memory_count: _builtins.int
-    """How many memories went, since they were learned from this turn alone."""
+    """How many memories went, since they were learned from this turn, alone or together with others. These are then read
+    again in the background.
+    """
     restored_memory_count: _builtins.int
     """How many memories say again what they said before, since what they said last was learned from this turn alone."""
     def __init__(

@@ -19,6 +19,7 @@ from ricordo_server.domain.consolidation import Decision, Outcome, Trust, merge_
 from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.extraction import Candidate
+from ricordo_server.domain.forgetting import ground_of
 from ricordo_server.domain.generation import Dropped, GeneratedMemory, Generation, GenerationRules, Learned
 from ricordo_server.domain.memory import Memory, MemoryDraft, MemorySource, Provenance, RevisionAction
 from ricordo_server.domain.retention import Write
@@ -147,14 +148,15 @@ def draft_of(learned: Learned, candidate: Candidate, rules: GenerationRules) -> 
 
 
 def sources_of(learned: Learned, candidate: Candidate) -> list[Source]:
-    """The quoted turns, each once; what a caller handed over is no turn."""
-    quoted = [(learned.utterances[quote.utterance], quote.text) for quote in candidate.quotes]
-    by_turn = {
-        said.turn_id: Source(said.turn_id, said.role, said.time, text, learned.origin.snapshot_id)
-        for said, text in reversed(quoted)
-        if said.turn_id
-    }
-    return list(by_turn.values())
+    """The quoted turns, each once, as one ground; what a caller handed over is no turn."""
+    quoted = {learned.utterances[quote.utterance].turn_id: quote for quote in reversed(candidate.quotes)}
+    quoted.pop("", None)
+    ground = ground_of(list(quoted))
+    said = [(learned.utterances[quote.utterance], quote.text) for quote in quoted.values()]
+    return [
+        Source(each.turn_id, ground, each.role, each.time, text, learned.origin.snapshot_id)
+        for each, text in said
+    ]
 
 
 def weight_of(learned: Learned, candidate: Candidate) -> tuple[Trust, datetime]:

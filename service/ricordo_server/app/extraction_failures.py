@@ -1,7 +1,7 @@
 """Extractions that were given up: what they were, and another try."""
 
+from ricordo_server.app.extraction_jobs import defer_extraction
 from ricordo_server.app.permissions import check_may_read_as, check_may_write
-from ricordo_server.app.promotion import defer_extraction
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import snapshots as snapshots_db

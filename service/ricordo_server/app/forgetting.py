@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ricordo_server.app.extraction_jobs import defer_extraction
 from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import held_memories as held_db
@@ -15,8 +16,9 @@ from ricordo_server.db import turns as turns_db
 from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.forgetting import Forgetting, forget
-from ricordo_server.domain.memory import RESTORED_FIELDS, RevisionAction
+from ricordo_server.domain.memory import RESTORED_FIELDS, MemoryKind, RevisionAction
 from ricordo_server.domain.scope import Scope
+from ricordo_server.domain.snapshot import ExtractionState
 
 
 @dataclass(frozen=True)
@@ -58,17 +60,33 @@ async def remove_turns(
 
 
 async def forget_turns(connection: TenantConnection, turn_ids: Sequence[str]) -> Forgotten:
-    """Removes, or takes back to what rests on other turns, every memory and revision that rests on these alone."""
+    """Removes, or takes back to what rests on other turns, what does not stand without these.
+
+    Turns that were quoted together with one of them are read again, in the background.
+    """
     supports = await sources_db.list_supports(connection, turn_ids)
+    remainders = await sources_db.list_remainders(connection, turn_ids)
     removed = restored = 0
+    to_read: set[tuple[str, MemoryKind]] = set()
     for memory_id, revisions in supports.items():
         forgetting = forget(revisions)
         await _apply(connection, memory_id, forgetting)
         removed += forgetting.purge
         restored += forgetting.restore is not None
+        if forgetting != Forgetting():
+            to_read |= remainders.get(memory_id, set())
     await sources_db.delete_sources(connection, turn_ids)
     await held_db.forget_held(connection, turn_ids)
+    for snapshot_id, kind in sorted(to_read):
+        await _read_again(connection, snapshot_id, kind)
     return Forgotten(removed, restored)
+
+
+async def _read_again(connection: TenantConnection, snapshot_id: str, kind: MemoryKind) -> None:
+    """Unless it waits anyway, or is gone with its session."""
+    scope = await snapshots_db.reopen_extraction(connection, snapshot_id, kind, was=ExtractionState.DONE)
+    if scope is not None:
+        await defer_extraction(connection, scope, snapshot_id, kind)
 
 
 async def _apply(connection: TenantConnection, memory_id: str, forgetting: Forgetting) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from uuid_utils.compat import uuid7
 
+from ricordo_server.app.extraction_jobs import defer_extraction
 from ricordo_server.app.permissions import check_may_read_as, check_may_write_in
 from ricordo_server.app.services import Services
 from ricordo_server.app.sessions import not_found
@@ -19,7 +20,6 @@ from ricordo_server.db.jobs import defer_job
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
-from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.paging import Page, PageRequest
 from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.promotion import Backlog, Promotion, promotion_due, split_runs
@@ -27,7 +27,6 @@ from ricordo_server.domain.scope import Exactly, Scope, ScopeFilter
 from ricordo_server.domain.snapshot import ExtractionStatus, KindProgress, PromotionCause, Snapshot
 
 PROMOTE_IDLE = "promote_idle"
-EXTRACT = "extract"
 # A session that nobody promoted by then was forgotten: its job was given up.
 OVERDUE = timedelta(hours=1)
 
@@ -79,15 +78,6 @@ async def _promote(
         for kind in policy.kinds:
             await defer_extraction(connection, scope, snapshot_id, kind)
     return [snapshot_id for snapshot_id, _, _ in runs]
-
-
-async def defer_extraction(
-    connection: TenantConnection, scope: Scope, snapshot_id: str, kind: MemoryKind
-) -> None:
-    """Those of a session one after the other, so that what was said later is known later."""
-    arguments = {"store_id": connection.store_name, "snapshot_id": snapshot_id, "kind": kind}
-    lock = f"{EXTRACT}:{connection.store_id}:{scope.key}:{kind}"
-    await defer_job(connection, EXTRACT, arguments, lock=lock)
 
 
 async def promote_idle(services: Services, call: Call, store_id: str, scope_key: str) -> None:

@@ -297,12 +297,17 @@ def _failure_from(row: Row, connection: TenantConnection) -> ExtractionFailure:
     )
 
 
-async def reopen_extraction(connection: TenantConnection, snapshot_id: str, kind: MemoryKind) -> Scope | None:
-    """What was given up is still to be extracted; answers the session's scope, None when nothing was given up."""
-    given_up = and_(_is(connection, snapshot_id, kind), extraction.c.state == ExtractionState.FAILED)
+async def reopen_extraction(
+    connection: TenantConnection,
+    snapshot_id: str,
+    kind: MemoryKind,
+    *,
+    was: ExtractionState = ExtractionState.FAILED,
+) -> Scope | None:
+    """What `was` given up, or done, is still to be extracted; answers the session's scope, None if it was not so."""
     reopened = (
         update(extraction)
-        .where(given_up)
+        .where(_is(connection, snapshot_id, kind), extraction.c.state == was)
         .values(state=ExtractionState.PENDING, attempts=0, update_time=func.clock_timestamp())
     )
     if (await connection.execute(reopened)).rowcount == 0:

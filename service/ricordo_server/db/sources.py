@@ -3,16 +3,30 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import and_, bindparam, delete, func, insert, literal, select
+from sqlalchemy import (
+    Select,
+    Subquery,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    not_,
+    select,
+    tuple_,
+)
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from ricordo_server.db.conditions import in_tenant, one_of
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.tables import memory, memory_revision, memory_source
 from ricordo_server.domain.forgetting import Support
-from ricordo_server.domain.memory import Memory, RevisionAction
+from ricordo_server.domain.memory import Memory, MemoryKind, RevisionAction
 
+GROUND = ("memory_id", "revision", "ground")
 OF_REVISION = ("project_id", "store_id", "memory_id", "revision")
 INSERT = (
     upsert(memory_source)
@@ -23,9 +37,12 @@ INSERT = (
 
 @dataclass(frozen=True)
 class Source:
-    """`quote` is what the turn says of it; `snapshot_id` is empty for turns that were read outside any."""
+    """`quote` is what the turn says of it; `snapshot_id` is empty for turns that were read outside any. A `ground` is
+    the same for turns that were quoted together: a revision stands while one of its grounds is whole.
+    """
 
     turn_id: str
+    ground: str
     role: str
     said_time: datetime
     quote: str
@@ -46,42 +63,83 @@ async def get_said_times(connection: TenantConnection, memory_ids: Sequence[str]
     return {row["memory_id"]: row["said_time"] for row in rows}
 
 
-async def list_supports(connection: TenantConnection, turn_ids: Sequence[str]) -> dict[str, list[Support]]:
-    """Every revision of each memory that rests on one of the turns, and how many of its turns are among them."""
-    if not turn_ids:
-        return {}
-    touched = select(memory_source.c.memory_id).where(
+def _touched(connection: TenantConnection, turn_ids: Sequence[str], *columns: str) -> Select[Any]:
+    """Those columns of the sources that name one of the turns."""
+    return select(*(memory_source.c[name] for name in columns)).where(
         in_tenant(memory_source, connection), one_of(memory_source.c.turn_id, turn_ids)
     )
-    of_revision = and_(*(memory_revision.c[name] == memory_source.c[name] for name in OF_REVISION))
-    going = func.count(memory_source.c.turn_id).filter(one_of(memory_source.c.turn_id, turn_ids))
+
+
+def _grounds(connection: TenantConnection, turn_ids: Sequence[str]) -> Subquery:
+    """Of each memory that rests on one of the turns every ground, and how many of its turns go and stay."""
+    key = [memory_source.c[name] for name in GROUND]
+    goes = one_of(memory_source.c.turn_id, turn_ids)
+    return (
+        select(
+            *key,
+            func.max(memory_source.c.snapshot_id).label("snapshot_id"),
+            func.count().filter(goes).label("going"),
+            func.count().filter(not_(goes)).label("staying"),
+        )
+        .where(in_tenant(memory_source, connection))
+        .where(memory_source.c.memory_id.in_(_touched(connection, turn_ids, "memory_id")))
+        .group_by(*key)
+        .subquery()
+    )
+
+
+async def list_supports(connection: TenantConnection, turn_ids: Sequence[str]) -> dict[str, list[Support]]:
+    """Every revision of each memory that rests on one of the turns, and how many of its grounds break and hold."""
+    if not turn_ids:
+        return {}
+    ground = _grounds(connection, turn_ids)
+    same = and_(*(memory_revision.c[name] == ground.c[name] for name in ("memory_id", "revision")))
     statement = (
         select(
             memory_revision.c.memory_id,
             memory_revision.c.revision,
             memory_revision.c.action,
-            going.label("going"),
-            func.count(memory_source.c.turn_id).label("turns"),
+            func.count(ground.c.ground).filter(ground.c.going > 0).label("broken"),
+            func.count(ground.c.ground).filter(ground.c.going == 0).label("whole"),
         )
-        .select_from(memory_revision.outerjoin(memory_source, of_revision))
-        .where(in_tenant(memory_revision, connection), memory_revision.c.memory_id.in_(touched))
+        .select_from(memory_revision.outerjoin(ground, same))
+        .where(in_tenant(memory_revision, connection))
+        .where(memory_revision.c.memory_id.in_(_touched(connection, turn_ids, "memory_id")))
         .group_by(memory_revision.c.memory_id, memory_revision.c.revision, memory_revision.c.action)
         .order_by(memory_revision.c.memory_id, memory_revision.c.revision)
     )
     supports: dict[str, list[Support]] = {}
     for row in await connection.fetch_all(statement):
-        support = Support(
-            row["revision"], RevisionAction(row["action"]), row["going"], row["turns"] - row["going"]
-        )
+        support = Support(row["revision"], RevisionAction(row["action"]), row["broken"], row["whole"])
         supports.setdefault(row["memory_id"], []).append(support)
     return supports
 
 
+async def list_remainders(
+    connection: TenantConnection, turn_ids: Sequence[str]
+) -> dict[str, set[tuple[str, MemoryKind]]]:
+    """Of each memory the snapshots, with its kind, whose turns it rests on only some of which go."""
+    if not turn_ids:
+        return {}
+    ground = _grounds(connection, turn_ids)
+    statement = (
+        select(memory.c.memory_id, memory.c.kind, ground.c.snapshot_id)
+        .select_from(memory.join(ground, memory.c.memory_id == ground.c.memory_id))
+        .where(in_tenant(memory, connection), ground.c.snapshot_id != "")
+        .where(ground.c.going > 0, ground.c.staying > 0)
+    )
+    remainders: dict[str, set[tuple[str, MemoryKind]]] = {}
+    for row in await connection.fetch_all(statement):
+        remainders.setdefault(row["memory_id"], set()).add((row["snapshot_id"], MemoryKind(row["kind"])))
+    return remainders
+
+
 async def delete_sources(connection: TenantConnection, turn_ids: Sequence[str]) -> None:
-    """The turns are gone: what still stands rests on others."""
+    """The turns are gone: what still stands rests on other grounds."""
     if turn_ids:
-        of_turns = one_of(memory_source.c.turn_id, turn_ids)
-        await connection.execute(delete(memory_source).where(in_tenant(memory_source, connection), of_turns))
+        key = tuple_(*(memory_source.c[name] for name in GROUND))
+        broken = key.in_(_touched(connection, turn_ids, *GROUND))
+        await connection.execute(delete(memory_source).where(in_tenant(memory_source, connection), broken))
 
 
 async def copy_sources(connection: TenantConnection, memory_id: str, revision: int, to: int) -> None:
@@ -97,7 +155,7 @@ async def copy_sources(connection: TenantConnection, memory_id: str, revision: i
 
 
 async def add_sources(connection: TenantConnection, rests: Sequence[tuple[Memory, Sequence[Source]]]) -> None:
-    """Adds to the current revision of each memory the turns it does not rest on yet."""
+    """Adds to the current revision of each memory the grounds it does not rest on yet."""
     rows = [
         {
             **connection.key,
@@ -110,6 +168,6 @@ async def add_sources(connection: TenantConnection, rests: Sequence[tuple[Memory
         for source in sources
     ]
     # In one order for all writers, so that two of them never wait for each other.
-    rows.sort(key=lambda row: (row["memory_id"], row["turn_id"]))
+    rows.sort(key=lambda row: (row["memory_id"], row["ground"], row["turn_id"]))
     parameters = [{f"new_{name}": value for name, value in row.items()} for row in rows]
     await connection.execute_many(INSERT, parameters)

@@ -321,6 +321,7 @@ memory_source = Table(
     *_tenant(),
     _text("memory_id", primary_key=True),
     Column("revision", BigInteger, primary_key=True),
+    _text("ground", primary_key=True),
     _text("turn_id", primary_key=True),
     _text("snapshot_id"),
     Column("user_id", Text),

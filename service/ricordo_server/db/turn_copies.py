@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import ARRAY, FromClause, Text, func, insert, literal, select
+from sqlalchemy import ARRAY, FromClause, Text, func, insert, literal, select, tuple_
 
 from ricordo_server.db.conditions import in_tenant
 from ricordo_server.db.connection import TenantConnection
+from ricordo_server.db.sources import GROUND
 from ricordo_server.db.tables import memory_source, turn, turn_embedding
 from ricordo_server.domain.scope import Scope
 
 # Of a copy its own; `tsv` is generated.
 OWN_COLUMNS = ("turn_id", "scope_key", "session_id", "create_time", "tsv")
 # Sources name the snapshot in which the original was read: that of a copy is none.
-OWN_SOURCE_COLUMNS = ("turn_id", "snapshot_id")
+OWN_SOURCE_COLUMNS = ("turn_id", "ground", "snapshot_id")
 
 
 async def list_turn_ids(connection: TenantConnection, scope: Scope, through_seq: int) -> list[str]:
@@ -32,7 +33,7 @@ async def copy_turns(connection: TenantConnection, copies: Mapping[str, str], in
     )
     await _copy_rows(connection, pairs, into)
     await _copy_vectors(connection, pairs)
-    await _copy_sources(connection, pairs)
+    await _copy_sources(connection, pairs, into)
 
 
 async def _copy_rows(connection: TenantConnection, pairs: FromClause, into: Scope) -> None:
@@ -62,12 +63,23 @@ async def _copy_vectors(connection: TenantConnection, pairs: FromClause) -> None
     await connection.execute(insert(turn_embedding).from_select(names, rows))
 
 
-async def _copy_sources(connection: TenantConnection, pairs: FromClause) -> None:
+async def _copy_sources(connection: TenantConnection, pairs: FromClause, into: Scope) -> None:
+    """Only whole grounds: a copy of some of the turns that were quoted together says too little."""
     same = [each for each in memory_source.c if each.name not in OWN_SOURCE_COLUMNS]
-    rows = (
-        select(*same, pairs.c.copy, literal(""))
-        .select_from(memory_source.join(pairs, pairs.c.original == memory_source.c.turn_id))
+    ground = [memory_source.c[name] for name in GROUND]
+    copied = memory_source.outerjoin(pairs, pairs.c.original == memory_source.c.turn_id)
+    whole = (
+        select(*ground)
+        .select_from(copied)
         .where(in_tenant(memory_source, connection))
+        .group_by(*ground)
+        .having(func.count() == func.count(pairs.c.copy))
+    )
+    own = (pairs.c.copy, func.md5(memory_source.c.ground + literal(into.key)), literal(""))
+    rows = (
+        select(*same, *own)
+        .select_from(memory_source.join(pairs, pairs.c.original == memory_source.c.turn_id))
+        .where(in_tenant(memory_source, connection), tuple_(*ground).in_(whole))
     )
     names = [*(each.name for each in same), *OWN_SOURCE_COLUMNS]
     await connection.execute(insert(memory_source).from_select(names, rows))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ricordo_server.app import promotion, snapshot_extraction
+from ricordo_server.app import extraction_jobs, promotion, snapshot_extraction
 from ricordo_server.app.services import Services
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.memory import MemoryKind
@@ -38,5 +38,5 @@ async def note_failed(services: Services, call: Call, arguments: Mapping[str, An
 
 KINDS = (
     JobKind(promotion.PROMOTE_IDLE, promote_idle),
-    JobKind(promotion.EXTRACT, extract, seconds=EXTRACT_SECONDS, on_failure=note_failed),
+    JobKind(extraction_jobs.EXTRACT, extract, seconds=EXTRACT_SECONDS, on_failure=note_failed),
 )
