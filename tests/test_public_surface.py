@@ -40,7 +40,7 @@ PUBLIC = {
 GROUPS = {
     "extraction": "approve generate list_failures list_held reject retry_failure",
     "memories": "batch_create create delete delete_matching get get_by_key list list_domains move purge put "
-    "revisions rollback search update",
+    "retrieve_profiles revisions rollback search update",
     "operations": "cancel get list wait",
     "sessions": "batch_record_turns clear create delete delete_turn fork get get_extraction_status get_turn list "
     "list_snapshots list_turns pop_turn promote record_turn search_turns update",

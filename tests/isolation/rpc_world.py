@@ -23,6 +23,7 @@ from ricordo.v1 import (
     identity_service_pb2,
     memory_pb2,
     memory_service_pb2,
+    profile_pb2,
     project_pb2,
     project_service_pb2,
     scope_pb2,
@@ -134,7 +135,7 @@ def service(place: Place) -> str:
 
 
 async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False) -> Place:
-    """A memory, a term, a turn, an operation and something held back under the place's names.
+    """A memory, a term, a profile, a turn, an operation and something held back under the place's names.
 
     A bound user's memory has an id of the server's making.
     """
@@ -164,6 +165,7 @@ async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False
     made = (await ask(channel, "MemoryService.CreateMemory", create, token, names)).reply
     assert (await ask(channel, "MemoryService.CreateMemory", define, token, names)).reply
     recorded = (await ask(channel, "SessionService.RecordTurn", record, token, names)).reply
+    await _add_profile(channel, place)
     held = await _hold(channel, place)
     fact = extraction_service_pb2.DirectFact(content=f"{names.canary} green tea")
     generate = extraction_service_pb2.GenerateMemoriesRequest(
@@ -180,6 +182,27 @@ async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False
         operation_id=started.operation.operation_id,
     )
     return replace(place, names=known if by_user else await _add_account(channel, known, token))
+
+
+async def _add_profile(channel: grpc.aio.Channel, place: Place) -> None:
+    names, token = place.names, service(place)
+    schema = profile_pb2.ProfileSchema(
+        schema_id="drinks", json_schema='{"type": "object", "properties": {"tea": {"type": "string"}}}'
+    )
+    settings = project_pb2.ProjectSettings(profile_schemas=[schema])
+    update = project_service_pb2.UpdateProjectRequest(
+        project=project_pb2.Project(settings=settings),
+        update_mask=FieldMask(paths=["settings.profile_schemas"]),
+    )
+    field = memory_pb2.Memory(
+        kind=memory_pb2.MEMORY_KIND_PROFILE,
+        content=f"{names.canary} green tea",
+        profile=memory_pb2.ProfileDetails(schema_id="drinks", field_name="tea"),
+        scope=scope_pb2.Scope(user_id=names.user_id),
+    )
+    put = memory_service_pb2.PutMemoryRequest(store_id=place.store_id, memory=field)
+    assert (await ask(channel, "ProjectService.UpdateProject", update, token, names)).reply
+    assert (await ask(channel, "MemoryService.PutMemory", put, token, names)).reply
 
 
 async def _hold(channel: grpc.aio.Channel, place: Place) -> Names:

@@ -230,6 +230,7 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         for revision in (1, 99)
         for expected in (None, 1, 99)
     ],
+    "MemoryService.RetrieveProfiles": lambda names: [m.RetrieveProfilesRequest(scope=own(names))],
     "MemoryService.ListDomains": lambda names: [m.ListDomainsRequest(scope=scope) for scope in scopes(names)],
     "MemoryService.PurgeMemories": lambda names: [
         m.PurgeMemoriesRequest(user_id=names.memory_id, force=force) for force in (False, True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ricordo import models
 from ricordo._convert import enums, memories, values
+from ricordo._convert.profiles import decode_schemas, encode_schema
 from ricordo.v1 import project_pb2, retention_pb2, store_pb2
 
 TTLS = tuple(name for name in models.Retention.model_fields if name.endswith("_ttl"))
@@ -105,6 +106,7 @@ def encode_store_settings(settings: models.StoreSettings) -> store_pb2.StoreSett
             for each in settings.scoped_extraction
         ],
         retention=encode_retention(settings.retention),
+        profile_schemas=map(encode_schema, settings.profile_schemas),
     )
 
 
@@ -120,4 +122,5 @@ def decode_store_settings(settings: store_pb2.StoreSettings) -> models.StoreSett
             for each in settings.scoped_extraction
         ),
         retention=decode_retention(settings.retention),
+        profile_schemas=decode_schemas(settings.profile_schemas),
     )

@@ -7,6 +7,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from ricordo import models
 from ricordo._convert import enums, paging
 from ricordo._convert.policies import decode_policy, decode_retention, encode_policy, encode_retention
+from ricordo._convert.profiles import decode_schemas, encode_schema
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import project_pb2, project_service_pb2
 
@@ -52,6 +53,7 @@ def encode_settings(settings: models.ProjectSettings) -> project_pb2.ProjectSett
         end_users_may_publish=settings.end_users_may_publish,
         extraction=encode_policy(settings.extraction, models.ExtractionPolicy.model_fields),
         retention=encode_retention(settings.retention),
+        profile_schemas=map(encode_schema, settings.profile_schemas),
     )
 
 
@@ -78,6 +80,7 @@ def decode_settings(settings: project_pb2.ProjectSettings) -> models.ProjectSett
         end_users_may_publish=settings.end_users_may_publish,
         extraction=decode_policy(settings.extraction),
         retention=decode_retention(settings.retention),
+        profile_schemas=decode_schemas(settings.profile_schemas),
     )
 
 

@@ -9,6 +9,7 @@ from ricordo._convert import audit
 from ricordo._convert import memory_requests as requests
 from ricordo._convert.memories import decode_domain, decode_memory, decode_results
 from ricordo._convert.paging import at_page
+from ricordo._convert.profiles import decode_profile, retrieve_profiles_request
 from ricordo._convert.searches import decode_memory_hits, encode_options
 from ricordo._sync.channel import Connection
 from ricordo._sync.pager import Pager
@@ -233,6 +234,20 @@ class Memories:
             return models.Page(tuple(map(decode_domain, reply.domains)), reply.next_page_token)
 
         return Pager(fetch, page_token)
+
+    def retrieve_profiles(
+        self, scope: models.Scope, *, store: str | None = None, timeout: float | None = None
+    ) -> tuple[models.Profile, ...]:
+        """Reads the profiles of an exact scope, one for each schema that is for it, without any search.
+
+        Args:
+            scope: Whose.
+            store: The store.
+            timeout: Seconds.
+        """
+        request = retrieve_profiles_request(scope, store=store)
+        reply = self._connection.call(lambda stubs: stubs.memories.RetrieveProfiles, request, timeout)
+        return tuple(map(decode_profile, reply.profiles))
 
     def update(
         self,

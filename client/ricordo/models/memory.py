@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import Field
 
@@ -189,6 +189,27 @@ class Domain(Model):
 
     name: str
     term_count: int
+
+
+class ProfileField(Model):
+    """A value of a profile, and the memory that holds it."""
+
+    value: Any
+    memory_id: str
+    revision: int
+    update_time: datetime
+
+
+class Profile(Model):
+    """What is known of a scope by one schema: the fields that are known, by property."""
+
+    schema_id: str
+    fields: Mapping[str, ProfileField] = Field(default_factory=dict)
+
+    @property
+    def profile(self) -> dict[str, Any]:
+        """The values alone."""
+        return {name: field.value for name, field in self.fields.items()}
 
 
 class PutResult(Model):

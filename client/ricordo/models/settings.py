@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from pydantic import Field
 
@@ -132,17 +133,31 @@ class Retention(Model):
     disable_revisions: bool | None = None
 
 
+class ProfileSchema(Model):
+    """What is to be known in a structured form, of scopes that hold all of `scope_keys` (none: of every scope).
+
+    `json_schema` is a JSON Schema of an object whose 1 to 64 `properties` are the fields: `ProfileSchema` in
+    profile.proto says which keywords it may have. Each field is a memory of the kind `profile`.
+    """
+
+    schema_id: str
+    json_schema: Mapping[str, Any]
+    scope_keys: tuple[str, ...] = ()
+
+
 class StoreSettings(Model):
     """How a store works, where it has its own way: what is not given is the project's.
 
     Of `extraction`, and of each policy in `scoped_extraction`, the fields that are given to its constructor count. Of
-    several scoped ones that fit, the one with the most keys holds.
+    several scoped ones that fit, the one with the most keys holds. Any `profile_schemas` (at most 8) take the place
+    of all of the project's.
     """
 
     language: str | None = None
     extraction: ExtractionPolicy | None = None
     scoped_extraction: tuple[ScopedExtraction, ...] = ()
     retention: Retention = Field(default_factory=Retention)
+    profile_schemas: tuple[ProfileSchema, ...] = ()
 
 
 class ProjectSettings(Model):
@@ -161,6 +176,7 @@ class ProjectSettings(Model):
     end_users_may_publish: bool = False
     extraction: ExtractionPolicy = Field(default_factory=ExtractionPolicy)
     retention: Retention = Field(default_factory=Retention)
+    profile_schemas: tuple[ProfileSchema, ...] = ()
 
 
 class ProjectChanges(ProjectSettings):

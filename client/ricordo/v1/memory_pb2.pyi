@@ -570,7 +570,9 @@ class ProfileDetails(_message.Message):
     schema_id: _builtins.str
     """The schema, `^[a-z][a-z0-9-]{0,62}$`."""
     field_name: _builtins.str
-    """The field of the schema, at most 512 bytes."""
+    """The property of the schema, at most 512 bytes. The memory's content is its value: a string as it is, any other value
+    as JSON.
+    """
     def __init__(
         self,
         *,

@@ -13,6 +13,7 @@ from ricordo.v1 import filter_pb2 as _filter_pb2
 from ricordo.v1 import item_error_pb2 as _item_error_pb2
 from ricordo.v1 import memory_pb2 as _memory_pb2
 from ricordo.v1 import paging_pb2 as _paging_pb2
+from ricordo.v1 import profile_pb2 as _profile_pb2
 from ricordo.v1 import scope_pb2 as _scope_pb2
 from ricordo.v1 import search_pb2 as _search_pb2
 import builtins as _builtins
@@ -1062,6 +1063,54 @@ class GetMemoryRevisionResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetMemoryRevisionResponse: _TypeAlias = GetMemoryRevisionResponse  # noqa: Y015
+
+@_typing.final
+class RetrieveProfilesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    store_id: _builtins.str
+    """The store; empty: `default`."""
+    @_builtins.property
+    def scope(self) -> _scope_pb2.Scope:
+        """The exact scope. INVALID_ARGUMENT / SCOPE_REQUIRED when it is empty."""
+
+    def __init__(
+        self,
+        *,
+        store_id: _builtins.str = ...,
+        scope: _scope_pb2.Scope | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope", "store_id", b"store_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RetrieveProfilesRequest: _TypeAlias = RetrieveProfilesRequest  # noqa: Y015
+
+@_typing.final
+class RetrieveProfilesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def profiles(self) -> _containers.RepeatedCompositeFieldContainer[_profile_pb2.Profile]:
+        """In the order of the settings; also those of which nothing is known."""
+
+    def __init__(
+        self,
+        *,
+        profiles: _abc.Iterable[_profile_pb2.Profile] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["profiles", b"profiles"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RetrieveProfilesResponse: _TypeAlias = RetrieveProfilesResponse  # noqa: Y015
 
 @_typing.final
 class ListDomainsRequest(_message.Message):

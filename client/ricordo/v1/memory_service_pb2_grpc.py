@@ -110,6 +110,11 @@ class MemoryServiceStub(object):
                 request_serializer=ricordo_dot_v1_dot_memory__service__pb2.ListDomainsRequest.SerializeToString,
                 response_deserializer=ricordo_dot_v1_dot_memory__service__pb2.ListDomainsResponse.FromString,
                 _registered_method=True)
+        self.RetrieveProfiles = channel.unary_unary(
+                '/ricordo.v1.MemoryService/RetrieveProfiles',
+                request_serializer=ricordo_dot_v1_dot_memory__service__pb2.RetrieveProfilesRequest.SerializeToString,
+                response_deserializer=ricordo_dot_v1_dot_memory__service__pb2.RetrieveProfilesResponse.FromString,
+                _registered_method=True)
 
 
 class MemoryServiceServicer(object):
@@ -225,6 +230,13 @@ class MemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RetrieveProfiles(self, request, context):
+        """Reads the profiles of a scope, one for each schema that is for it, without any search.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_MemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -302,6 +314,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.ListDomains,
                     request_deserializer=ricordo_dot_v1_dot_memory__service__pb2.ListDomainsRequest.FromString,
                     response_serializer=ricordo_dot_v1_dot_memory__service__pb2.ListDomainsResponse.SerializeToString,
+            ),
+            'RetrieveProfiles': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetrieveProfiles,
+                    request_deserializer=ricordo_dot_v1_dot_memory__service__pb2.RetrieveProfilesRequest.FromString,
+                    response_serializer=ricordo_dot_v1_dot_memory__service__pb2.RetrieveProfilesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -710,6 +727,33 @@ class MemoryService(object):
             '/ricordo.v1.MemoryService/ListDomains',
             ricordo_dot_v1_dot_memory__service__pb2.ListDomainsRequest.SerializeToString,
             ricordo_dot_v1_dot_memory__service__pb2.ListDomainsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetrieveProfiles(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ricordo.v1.MemoryService/RetrieveProfiles',
+            ricordo_dot_v1_dot_memory__service__pb2.RetrieveProfilesRequest.SerializeToString,
+            ricordo_dot_v1_dot_memory__service__pb2.RetrieveProfilesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -70,6 +70,8 @@ class MemoryServiceStub:
     """
     ListDomains: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.ListDomainsRequest, _memory_service_pb2.ListDomainsResponse]
     """Lists the domains of the TAXONOMIC memories that the credential may read, by code point; live memories only."""
+    RetrieveProfiles: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.RetrieveProfilesRequest, _memory_service_pb2.RetrieveProfilesResponse]
+    """Reads the profiles of a scope, one for each schema that is for it, without any search."""
 
 @_typing.type_check_only
 class MemoryServiceAsyncStub(MemoryServiceStub):
@@ -113,6 +115,8 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     """
     ListDomains: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.ListDomainsRequest, _memory_service_pb2.ListDomainsResponse]  # type: ignore[assignment]
     """Lists the domains of the TAXONOMIC memories that the credential may read, by code point; live memories only."""
+    RetrieveProfiles: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.RetrieveProfilesRequest, _memory_service_pb2.RetrieveProfilesResponse]  # type: ignore[assignment]
+    """Reads the profiles of a scope, one for each schema that is for it, without any search."""
 
 class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     """Long-term memory: write, read and search."""
@@ -243,5 +247,13 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_memory_service_pb2.ListDomainsResponse, _abc.Awaitable[_memory_service_pb2.ListDomainsResponse]]:
         """Lists the domains of the TAXONOMIC memories that the credential may read, by code point; live memories only."""
+
+    @_abc_1.abstractmethod
+    def RetrieveProfiles(
+        self,
+        request: _memory_service_pb2.RetrieveProfilesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_service_pb2.RetrieveProfilesResponse, _abc.Awaitable[_memory_service_pb2.RetrieveProfilesResponse]]:
+        """Reads the profiles of a scope, one for each schema that is for it, without any search."""
 
 def add_MemoryServiceServicer_to_server(servicer: MemoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

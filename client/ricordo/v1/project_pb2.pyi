@@ -12,6 +12,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from ricordo.v1 import context_pb2 as _context_pb2
 from ricordo.v1 import memory_pb2 as _memory_pb2
+from ricordo.v1 import profile_pb2 as _profile_pb2
 from ricordo.v1 import retention_pb2 as _retention_pb2
 import builtins as _builtins
 import sys
@@ -174,6 +175,7 @@ class ProjectSettings(_message.Message):
     END_USERS_MAY_PUBLISH_FIELD_NUMBER: _builtins.int
     EXTRACTION_FIELD_NUMBER: _builtins.int
     RETENTION_FIELD_NUMBER: _builtins.int
+    PROFILE_SCHEMAS_FIELD_NUMBER: _builtins.int
     language: _builtins.str
     """The language of text search in stores that have none of their own. Defaults to "english"."""
     metadata_policy: Global___MetadataPolicy.ValueType
@@ -206,6 +208,12 @@ class ProjectSettings(_message.Message):
     def retention(self) -> _retention_pb2.Retention:
         """How long memories and their revisions are kept, in stores that do not say otherwise."""
 
+    @_builtins.property
+    def profile_schemas(self) -> _containers.RepeatedCompositeFieldContainer[_profile_pb2.ProfileSchema]:
+        """What is to be known in a structured form, in stores that do not say otherwise; at most 8. Once there is one, PROFILE
+        memories are of these schemas alone, and hold what they allow, at most 4 KiB (INVALID_ARGUMENT / INVALID_FIELD).
+        """
+
     def __init__(
         self,
         *,
@@ -217,10 +225,11 @@ class ProjectSettings(_message.Message):
         end_users_may_publish: _builtins.bool = ...,
         extraction: Global___ExtractionPolicy | None = ...,
         retention: _retention_pb2.Retention | None = ...,
+        profile_schemas: _abc.Iterable[_profile_pb2.ProfileSchema] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "extraction", b"extraction", "language", b"language", "retention", b"retention"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "custom_types", b"custom_types", "end_users_may_publish", b"end_users_may_publish", "extraction", b"extraction", "language", b"language", "metadata_keys", b"metadata_keys", "metadata_policy", b"metadata_policy", "retention", b"retention"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "context", b"context", "custom_types", b"custom_types", "end_users_may_publish", b"end_users_may_publish", "extraction", b"extraction", "language", b"language", "metadata_keys", b"metadata_keys", "metadata_policy", b"metadata_policy", "profile_schemas", b"profile_schemas", "retention", b"retention"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__language: _TypeAlias = _typing.Literal["language"]  # noqa: Y015
     _WhichOneofArgType__language: _TypeAlias = _typing.Literal["_language", b"_language"]  # noqa: Y015

@@ -9,6 +9,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from ricordo.v1 import profile_pb2 as _profile_pb2
 from ricordo.v1 import project_pb2 as _project_pb2
 from ricordo.v1 import retention_pb2 as _retention_pb2
 import builtins as _builtins
@@ -178,6 +179,7 @@ class StoreSettings(_message.Message):
     EXTRACTION_FIELD_NUMBER: _builtins.int
     SCOPED_EXTRACTION_FIELD_NUMBER: _builtins.int
     RETENTION_FIELD_NUMBER: _builtins.int
+    PROFILE_SCHEMAS_FIELD_NUMBER: _builtins.int
     language: _builtins.str
     """The language of its text search, one of those PostgreSQL has ("english", "portuguese", ...) or "simple" (no
     stems, no stop words). A change holds for rows written from then on; searches cover every language in use.
@@ -194,6 +196,10 @@ class StoreSettings(_message.Message):
     def retention(self) -> _retention_pb2.Retention:
         """How long memories and their revisions are kept here: each field that is given takes the place of the project's."""
 
+    @_builtins.property
+    def profile_schemas(self) -> _containers.RepeatedCompositeFieldContainer[_profile_pb2.ProfileSchema]:
+        """What is to be known in a structured form; at most 8. Any take the place of all of the project's."""
+
     def __init__(
         self,
         *,
@@ -201,10 +207,11 @@ class StoreSettings(_message.Message):
         extraction: _project_pb2.ExtractionPolicy | None = ...,
         scoped_extraction: _abc.Iterable[Global___ScopedExtraction] | None = ...,
         retention: _retention_pb2.Retention | None = ...,
+        profile_schemas: _abc.Iterable[_profile_pb2.ProfileSchema] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "extraction", b"extraction", "language", b"language", "retention", b"retention"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "extraction", b"extraction", "language", b"language", "retention", b"retention", "scoped_extraction", b"scoped_extraction"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "extraction", b"extraction", "language", b"language", "profile_schemas", b"profile_schemas", "retention", b"retention", "scoped_extraction", b"scoped_extraction"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__language: _TypeAlias = _typing.Literal["language"]  # noqa: Y015
     _WhichOneofArgType__language: _TypeAlias = _typing.Literal["_language", b"_language"]  # noqa: Y015

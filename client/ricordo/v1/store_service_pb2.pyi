@@ -189,7 +189,8 @@ class UpdateStoreRequest(_message.Message):
     @_builtins.property
     def update_mask(self) -> _field_mask_pb2.FieldMask:
         """Which fields: display_name, description, access, settings, or settings.language, settings.extraction,
-        settings.scoped_extraction, settings.retention. Required. What is not given in a masked field is inherited from then on.
+        settings.scoped_extraction, settings.retention, settings.profile_schemas. Required. What is not given in a masked
+        field is inherited from then on.
         """
 
     def __init__(

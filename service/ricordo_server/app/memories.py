@@ -18,6 +18,7 @@ from ricordo_server.app.permissions import (
     check_may_write_in,
     denied,
 )
+from ricordo_server.app.profiles import check_profile
 from ricordo_server.app.revisions import check_revision, revision_not_found
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
@@ -136,6 +137,7 @@ def _declared(
 def _admitted(connection: TenantConnection, draft: MemoryDraft, field: str = "memory") -> MemoryDraft:
     """The draft as it is to be stored, if the project lets this principal write it."""
     check_may_publish(connection, draft.visibility, f"{field}.visibility")
+    check_profile(connection, draft, field)
     return with_expiry(connection, declare_draft(connection.settings, draft, field), Write.CREATED)
 
 
@@ -204,6 +206,7 @@ async def put_memory(
         if created and expected_revision:
             check_revision(0, expected_revision, "memory")
         check_written(written)
+        check_profile(connection, written)
         action = RevisionAction.CREATED if created else RevisionAction.UPDATED
         await keep_revisions(connection, [written.memory_id], action, options)
         await vectors_db.drop_memory_vectors(connection, written.memory_id)
@@ -257,6 +260,7 @@ async def update_memory(
         if written is None:
             raise await why_untouched(connection, memory_id, expected_revision)
         check_written(written)
+        check_profile(connection, written)
         if changes_attributes:
             await attributes_db.write_attributes(connection, [written])
         await keep_revisions(connection, [memory_id], RevisionAction.UPDATED, options)

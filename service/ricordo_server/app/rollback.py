@@ -7,6 +7,7 @@ from ricordo_server.app.declarations import declare_draft
 from ricordo_server.app.memories import not_found
 from ricordo_server.app.memory_rules import check_written
 from ricordo_server.app.permissions import check_may_publish, check_may_write, denied
+from ricordo_server.app.profiles import check_profile
 from ricordo_server.app.revisions import check_revision, revision_not_found
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import write_store
@@ -72,6 +73,7 @@ async def _restore(
     if written is None:
         raise await _why_not_restored(connection, current)
     check_written(written)
+    check_profile(connection, written)
     await attributes_db.write_attributes(connection, [written])
     await keep_revisions(connection, [memory_id], RevisionAction.UPDATED)
     await copy_sources(connection, memory_id, revision, written.revision)

@@ -25,12 +25,13 @@ from ricordo_server.domain.embedding_model import EmbeddingModel, ProjectModels
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.fairness import FairSemaphore
 from ricordo_server.domain.principal import Principal
+from ricordo_server.domain.profile_schema import ProfileSchema
 from ricordo_server.domain.project_limits import ProjectLimits, limits_from
 from ricordo_server.domain.project_settings import ProjectSettings
 from ricordo_server.domain.retention import Retention
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.store import DEFAULT_STORE, STORE_ID, store_not_found
-from ricordo_server.domain.store_settings import StoreSettings
+from ricordo_server.domain.store_settings import StoreSettings, scope_keys
 
 Row = dict[str, Any]
 
@@ -155,6 +156,15 @@ class TenantConnection(ProjectConnection):
     def policies(self) -> list[ExtractionPolicy]:
         """Each that some scope of the store may have."""
         return self.store_settings.policies(self.settings.extraction)
+
+    @property
+    def profile_schemas(self) -> Sequence[ProfileSchema]:
+        return self.store_settings.profile_schemas or self.settings.profile_schemas
+
+    def profile_schemas_for(self, scope: Scope) -> list[ProfileSchema]:
+        """Those that are for the scope."""
+        held = scope_keys(scope)
+        return [schema for schema in self.profile_schemas if held.issuperset(schema.scope_keys)]
 
     @property
     def retention(self) -> Retention:

@@ -279,7 +279,7 @@ def _model(connection: TenantConnection) -> Row:
     return {"model_id": connection.embedding_model.model_id}
 
 
-def _selected(connection: TenantConnection) -> Select[Any]:
+def select_memories(connection: TenantConnection) -> Select[Any]:
     return select(*STORED, HAS_EMBEDDING).where(in_tenant(memory, connection))
 
 
@@ -287,7 +287,7 @@ async def get_memories(
     connection: TenantConnection, memory_ids: Sequence[str], *, include_deleted: bool = False
 ) -> dict[str, Memory]:
     """The visible ones among `memory_ids`, by id."""
-    statement = _selected(connection).where(one_of(memory.c.memory_id, memory_ids))
+    statement = select_memories(connection).where(one_of(memory.c.memory_id, memory_ids))
     statement = statement.where(_alive(include_deleted))
     rows = await connection.fetch_all(statement, _model(connection))
     return {row["memory_id"]: memory_from(row, connection) for row in rows}
@@ -309,7 +309,7 @@ async def get_memory_by_key(
     connection: TenantConnection, key: MemoryKey, owners: Sequence[str], *, include_deleted: bool = False
 ) -> Memory | None:
     """The row of the key; of several the owners' own first, then the newest."""
-    statement = _selected(connection).where(
+    statement = select_memories(connection).where(
         memory.c.kind == key.kind,
         memory.c.custom_type == key.custom_type,
         memory.c.key == key.key,
@@ -349,7 +349,7 @@ async def list_memories(
     if query.filter is not None:  # which index serves it depends on its values
         await connection.execute(load_sql("force_custom_plans"))
     condition = and_(matching(query), await narrow(connection, query.filter))
-    statement = _selected(connection).where(condition)
+    statement = select_memories(connection).where(condition)
     return await fetch_page(
         connection,
         statement,

@@ -14,6 +14,7 @@ from ricordo_server.domain.context import ContextFormat
 from ricordo_server.domain.extraction import Example, Person, Topic
 from ricordo_server.domain.extraction_policy import ExtractionPolicy, PolicyChanges
 from ricordo_server.domain.memory import MemoryKind
+from ricordo_server.domain.profile_schema import ProfileSchema
 from ricordo_server.domain.project_settings import (
     ContextDefaults,
     CustomType,
@@ -54,6 +55,7 @@ def settings_from(stored: str, language: str | None) -> ProjectSettings:
         extraction=ExtractionPolicy().changed(_policy_from(columns.get("extraction", {}))),
         end_users_may_publish=columns.get("end_users_may_publish", False),
         retention=_retention_from(columns.get("retention", {})),
+        profile_schemas=_schemas_from(columns.get("profile_schemas", ())),
     )
 
 
@@ -68,6 +70,7 @@ def store_settings_from(stored: str, language: str | None) -> StoreSettings:
             for each in columns.get("scoped_extraction", ())
         ),
         retention=_retention_from(columns.get("retention", {})),
+        profile_schemas=_schemas_from(columns.get("profile_schemas", ())),
     )
 
 
@@ -82,6 +85,12 @@ def _context_from(stored: Mapping[str, Any]) -> ContextDefaults:
         ContextFormat(given) if given else None,
         stored.get("top_k"),
         stored.get("template"),
+    )
+
+
+def _schemas_from(stored: Any) -> tuple[ProfileSchema, ...]:
+    return tuple(
+        ProfileSchema(each["schema_id"], each["json_schema"], tuple(each["scope_keys"])) for each in stored
     )
 
 

@@ -80,5 +80,11 @@ MAX_EXAMPLES = 8
 MAX_EXAMPLE_BYTES = 2 * KIB
 MAX_EXAMPLE_CONTENTS = 16
 MAX_SCOPED_POLICIES = 16
+# Schemas are read in every transaction, too; and all profiles of a scope fit one answer.
+MAX_PROFILE_SCHEMAS = 8
+MAX_SCHEMA_BYTES = 16 * KIB
+MAX_SCHEMA_DEPTH = 5
+MAX_PROFILE_FIELDS = 64
+MAX_PROFILE_VALUE_BYTES = 4 * KIB
 # Beyond it a time to live may end after the last year there is.
 MAX_TTL_DAYS = 10_000

@@ -254,6 +254,8 @@ def embedded_text(memory: MemoryDraft | Memory) -> str:
             parts = (name, memory.description, memory.content)
         case MemoryKind.TAXONOMIC, TaxonomicDetails(term=term):
             parts = (term, memory.content)
+        case MemoryKind.PROFILE, ProfileDetails(field_name=field_name):
+            parts = (field_name, memory.content)
         case _:
             parts = (memory.content,)
     return "\n".join(part for part in parts if part)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from ricordo_server.domain.context import ContextFormat
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
+from ricordo_server.domain.profile_schema import ProfileSchema
 from ricordo_server.domain.retention import NO_RETENTION, Retention
 
 
@@ -58,6 +59,7 @@ class ProjectSettings:
     extraction: ExtractionPolicy = field(default_factory=ExtractionPolicy)
     end_users_may_publish: bool = False
     retention: Retention = NO_RETENTION
+    profile_schemas: Sequence[ProfileSchema] = ()
 
     def declarations(self) -> Iterator[tuple[str, DeclaredKey]]:
         """Every metadata key and tag, with its place in a request."""

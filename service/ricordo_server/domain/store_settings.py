@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ricordo_server.domain.extraction_policy import ExtractionPolicy, PolicyChanges
+from ricordo_server.domain.profile_schema import ProfileSchema
 from ricordo_server.domain.retention import NO_RETENTION, Retention
 from ricordo_server.domain.scope import Scope
 
@@ -26,6 +27,7 @@ class StoreSettings:
     extraction: PolicyChanges = field(default_factory=dict)
     scoped_extraction: Sequence[ScopedExtraction] = ()
     retention: Retention = NO_RETENTION
+    profile_schemas: Sequence[ProfileSchema] = ()
 
     def policy_for(self, project: ExtractionPolicy, scope: Scope) -> ExtractionPolicy:
         """How what is of a scope is extracted: by the rule with the most keys of those that fit."""

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from ricordo.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc, paging_pb2
-from ricordo_server.app import documents, domains, erasure, memories, rollback, search
+from ricordo_server.app import documents, domains, erasure, memories, profiles, rollback, search
 from ricordo_server.app.services import Services
 from ricordo_server.domain.errors import DomainError, invalid_field
 from ricordo_server.domain.memory import Memory, MemoryDraft
@@ -27,11 +27,13 @@ from ricordo_server.rpc.convert.memory_queries import (
     decode_selector,
     encode_domain,
 )
+from ricordo_server.rpc.convert.profiles import encode_profile
 from ricordo_server.rpc.convert.revisions import (
     decode_revision_labels,
     decode_revision_options,
     encode_revision,
 )
+from ricordo_server.rpc.convert.scope import decode_scope, required_scope
 from ricordo_server.rpc.convert.search import decode_options, encode_hit, encode_report
 from ricordo_server.rpc.errors import to_item_error
 from ricordo_server.rpc.pages import decode_order, decode_page, encode_page, omit_excess
@@ -254,6 +256,13 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
         found = await domains.list_domains(self._services, call, request.store_id, query, page)
         messages, token = encode_page(request, call.principal, found, encode_domain)
         return pb.ListDomainsResponse(domains=messages, next_page_token=token)
+
+    async def RetrieveProfiles(
+        self, request: pb.RetrieveProfilesRequest, context: Any
+    ) -> pb.RetrieveProfilesResponse:
+        scope = required_scope(decode_scope(request.scope), "scope")
+        found = await profiles.retrieve_profiles(self._services, read_call(), request.store_id, scope)
+        return pb.RetrieveProfilesResponse(profiles=[encode_profile(each) for each in found])
 
 
 def decode_item(message: memory_pb2.Memory, number: int) -> MemoryDraft | DomainError:

@@ -31,6 +31,7 @@ from ricordo.v1 import session_service_pb2 as sessions
 from ricordo.v1 import store_service_pb2 as stores
 from ricordo.v1.audit_pb2 import AUDIT_OUTCOME_DONE, AuditRecord
 from ricordo.v1.erasure_pb2 import ErasedRows, ErasureReceipt
+from ricordo.v1.profile_pb2 import Profile, ProfileField
 from ricordo.v1.store_pb2 import GRANTED_ACCESS_WRITE, StoreGrant
 from tests.fixtures.client_samples import (
     NOON_WIRE,
@@ -230,6 +231,26 @@ CASES = {
         memories.ListDomainsResponse(domains=[memories.Domain(name="tea", term_count=2)]),
         lambda domain: (domain.name, domain.term_count) == ("tea", 2),
         {"scope.readable_by.user_id": "ada", "visibility": 2, "page_size": 7, "store_id": "notes"},
+    ),
+    "RetrieveProfiles": Case(
+        lambda client: client.memories.retrieve_profiles(models.Scope(user_id="ada"), store="notes"),
+        memories.RetrieveProfilesResponse(
+            profiles=[
+                Profile(
+                    schema_id="person",
+                    fields={
+                        "age": ProfileField(
+                            json_value="36", memory_id="m1", revision=2, update_time=NOON_WIRE
+                        )
+                    },
+                )
+            ]
+        ),
+        lambda profiles: (
+            [(each.schema_id, each.profile) for each in profiles] == [("person", {"age": 36})]
+            and profiles[0].fields["age"].memory_id == "m1"
+        ),
+        {"scope.user_id": "ada", "store_id": "notes"},
     ),
     "ListMemoryRevisions": Case(
         lambda client: first(client.memories.revisions.list("m1", page_size=2)),
@@ -719,7 +740,7 @@ def test_every_mutation_carries_a_request_id() -> None:
     reads = {
         name
         for name in METHODS
-        if name.startswith(("Get", "List", "Search", "Who", "Build", "Issue", "Wait"))
+        if name.startswith(("Get", "List", "Search", "Retrieve", "Who", "Build", "Issue", "Wait"))
     }
     assert without == reads
 

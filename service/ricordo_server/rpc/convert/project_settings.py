@@ -27,6 +27,7 @@ from ricordo_server.rpc.checks import TYPE_NAME, check_count, check_pattern, che
 from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
 from ricordo_server.rpc.convert.extraction_policy import decode_policy_changes, encode_extraction_policy
 from ricordo_server.rpc.convert.languages import decode_language
+from ricordo_server.rpc.convert.profiles import decode_profile_schemas, encode_profile_schemas
 from ricordo_server.rpc.convert.retention import decode_retention, encode_retention
 
 KEY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}(\.[A-Za-z_][A-Za-z0-9_-]{0,63})?")
@@ -56,6 +57,7 @@ def decode_settings(message: project_pb2.ProjectSettings, field: str) -> Project
             decode_policy_changes(message.extraction, f"{field}.extraction")
         ),
         retention=decode_retention(message.retention, f"{field}.retention"),
+        profile_schemas=decode_profile_schemas(message.profile_schemas, f"{field}.profile_schemas"),
     )
 
 
@@ -113,6 +115,7 @@ def encode_settings(settings: ProjectSettings) -> project_pb2.ProjectSettings:
         end_users_may_publish=settings.end_users_may_publish,
         extraction=encode_extraction_policy(settings.extraction),
         retention=encode_retention(settings.retention),
+        profile_schemas=encode_profile_schemas(settings.profile_schemas),
     )
 
 

@@ -9,6 +9,7 @@ from ricordo_server.domain.store_settings import ScopedExtraction, StoreSettings
 from ricordo_server.rpc.checks import check_count, check_texts
 from ricordo_server.rpc.convert.extraction_policy import decode_policy_changes, encode_policy_changes
 from ricordo_server.rpc.convert.languages import decode_language
+from ricordo_server.rpc.convert.profiles import decode_profile_schemas, encode_profile_schemas
 from ricordo_server.rpc.convert.retention import decode_retention, encode_retention
 
 # The fields of the settings, which are those of the domain.
@@ -21,6 +22,7 @@ def decode_store_settings(message: store_pb2.StoreSettings, field: str) -> Store
         extraction=decode_policy_changes(message.extraction, f"{field}.extraction"),
         scoped_extraction=_decode_scoped(message.scoped_extraction, f"{field}.scoped_extraction"),
         retention=decode_retention(message.retention, f"{field}.retention"),
+        profile_schemas=decode_profile_schemas(message.profile_schemas, f"{field}.profile_schemas"),
     )
 
 
@@ -60,4 +62,5 @@ def encode_store_settings(settings: StoreSettings) -> store_pb2.StoreSettings:
             for each in settings.scoped_extraction
         ],
         retention=encode_retention(settings.retention),
+        profile_schemas=encode_profile_schemas(settings.profile_schemas),
     )
