@@ -4,16 +4,14 @@ import builtins
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
-
-from pydantic import PrivateAttr
 
 from ricordo import models
 from ricordo._async.memories import AsyncMemories
 from ricordo._async.pager import AsyncPager
+from ricordo._async.store_entries import AsyncEntryHit, AsyncStoredEntry
 from ricordo._async.stores import AsyncStores
 from ricordo._convert import store_entries as entries
-from ricordo.models import EntrySource, MemoryKind, StoreEntry, View
+from ricordo.models import EntrySource, MemoryKind, View
 
 DOCUMENTS = (MemoryKind.DOCUMENT,)
 
@@ -188,7 +186,7 @@ class AsyncMemoryStore:
         source_type: EntrySource | str = EntrySource.AGENT,
         entry_id: str = "",
         timeout: float | None = None,
-    ) -> "AsyncStoredEntry":
+    ) -> AsyncStoredEntry:
         """Writes a new entry.
 
         Args:
@@ -219,7 +217,7 @@ class AsyncMemoryStore:
         description: str | None = None,
         append: bool = False,
         timeout: float | None = None,
-    ) -> "AsyncStoredEntry":
+    ) -> AsyncStoredEntry:
         """Writes an entry, over the one that is there if any; atomic however many write at once.
 
         Args:
@@ -243,7 +241,7 @@ class AsyncMemoryStore:
         *,
         read_mask: Collection[str] | str | None = None,
         timeout: float | None = None,
-    ) -> "AsyncStoredEntry":
+    ) -> AsyncStoredEntry:
         """Reads an entry by its id or name.
 
         Args:
@@ -271,7 +269,7 @@ class AsyncMemoryStore:
         page_token: str = "",
         kinds: Collection[MemoryKind | str] = DOCUMENTS,
         timeout: float | None = None,
-    ) -> AsyncPager["AsyncStoredEntry"]:
+    ) -> AsyncPager[AsyncStoredEntry]:
         """Lists entries by path; nothing is fetched until iterated.
 
         Args:
@@ -316,7 +314,7 @@ class AsyncMemoryStore:
         read_mask: Collection[str] | str | None = None,
         kinds: Collection[MemoryKind | str] = DOCUMENTS,
         timeout: float | None = None,
-    ) -> builtins.list["AsyncEntryHit"]:
+    ) -> builtins.list[AsyncEntryHit]:
         """Finds entries by words and by meaning, in content and description; best first.
 
         Args:
@@ -340,7 +338,13 @@ class AsyncMemoryStore:
             store=self.id,
             timeout=timeout,
         )
-        return [AsyncEntryHit(self._entry(hit.memory, view), hit.score) for hit in found.hits]
+        return [AsyncEntryHit(await self._whole(hit.memory, view), hit.score) for hit in found.hits]
+
+    async def _whole(self, memory: models.Memory, view: View) -> AsyncStoredEntry:
+        """With the content that an answer of many large ones has left out."""
+        if memory.content_omitted and view is View.FULL:
+            memory = await self._memories.get(memory.memory_id, store=self.id)
+        return self._entry(memory, view)
 
     async def delete_prefix(
         self,
@@ -379,91 +383,5 @@ class AsyncMemoryStore:
             if dry_run or step.deleted == 0 or step.deleted == step.matching:
                 return step.matching if dry_run else deleted
 
-    def _entry(self, memory: models.Memory, view: View = View.FULL) -> "AsyncStoredEntry":
-        return AsyncStoredEntry.model_validate(entries.entry_fields(memory, self.id, view))._in(self)
-
-
-class AsyncStoredEntry(StoreEntry):
-    """An entry that can be changed and deleted."""
-
-    _store: AsyncMemoryStore = PrivateAttr()
-
-    def _in(self, store: AsyncMemoryStore) -> Self:
-        self._store = store
-        return self
-
-    async def update(
-        self,
-        *,
-        content: str | None = None,
-        description: str | None = None,
-        pinned: bool | None = None,
-        expected_revision: int | None = None,
-        timeout: float | None = None,
-    ) -> "AsyncStoredEntry":
-        """Changes content, description, or whether pipelines leave the entry alone; "" clears a description.
-
-        Args:
-            content: The new content.
-            description: The new description.
-            pinned: Whether pipelines leave it as it is.
-            expected_revision: Refuse when the entry is at another one.
-            timeout: Seconds.
-
-        Raises:
-            MemoryClientError: Nothing is given.
-            NotFoundError: It is not there any more.
-            RevisionMismatchError: It is not at the expected revision.
-        """
-        memory = await self._store._memories.update(
-            self.entry_id,
-            entries.changes_of(content, description, pinned),
-            expected_revision=expected_revision,
-            store=self._store.id,
-            timeout=timeout,
-        )
-        return self._store._entry(memory)
-
-    async def edit(self, old: str, new: str, *, timeout: float | None = None) -> "AsyncStoredEntry":
-        """Replaces a text that occurs once in the content as it was read.
-
-        Raises:
-            MemoryClientError: `old` is not in it, or more than once: give more of its surroundings.
-            RevisionMismatchError: The entry has changed since it was read: read it again.
-        """
-        content = entries.replaced_once(self.content, old, new)
-        return await self.update(content=content, expected_revision=self.revision, timeout=timeout)
-
-    async def move(
-        self, path: str, *, expected_revision: int | None = None, timeout: float | None = None
-    ) -> "AsyncStoredEntry":
-        """Gives the entry another path, in the same session; it keeps its id and its history.
-
-        Raises:
-            AlreadyExistsError: The actor has an entry at this path.
-            NotFoundError: It is not there any more.
-            RevisionMismatchError: It is not at the expected revision.
-        """
-        memory = await self._store._memories.move(
-            self.entry_id, path, expected_revision=expected_revision, store=self._store.id, timeout=timeout
-        )
-        return self._store._entry(memory)
-
-    async def delete(self, *, expected_revision: int | None = None, timeout: float | None = None) -> None:
-        """Deletes the entry.
-
-        Raises:
-            NotFoundError: It is not there any more.
-            RevisionMismatchError: It is not at the expected revision.
-        """
-        await self._store._memories.delete(
-            self.entry_id, expected_revision=expected_revision, store=self._store.id, timeout=timeout
-        )
-
-
-@dataclass(frozen=True)
-class AsyncEntryHit:
-    """An entry that a search found; scores of one answer compare, larger is better."""
-
-    memory: AsyncStoredEntry
-    score: float
+    def _entry(self, memory: models.Memory, view: View = View.FULL) -> AsyncStoredEntry:
+        return AsyncStoredEntry.of(memory, self._memories, self.id, view)

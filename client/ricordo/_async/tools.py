@@ -6,7 +6,8 @@ The actor is fixed when they are made. It is never an argument: a model must not
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ricordo._async.memory_stores import AsyncMemoryStore, AsyncStoredEntry
+from ricordo._async.memory_stores import AsyncMemoryStore
+from ricordo._async.store_entries import AsyncStoredEntry
 from ricordo._convert import tools as texts
 from ricordo.errors import NotFoundError, RevisionMismatchError
 

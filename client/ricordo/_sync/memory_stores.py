@@ -5,16 +5,14 @@ import builtins
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
-
-from pydantic import PrivateAttr
 
 from ricordo import models
 from ricordo._convert import store_entries as entries
 from ricordo._sync.memories import Memories
 from ricordo._sync.pager import Pager
+from ricordo._sync.store_entries import EntryHit, StoredEntry
 from ricordo._sync.stores import Stores
-from ricordo.models import EntrySource, MemoryKind, StoreEntry, View
+from ricordo.models import EntrySource, MemoryKind, View
 
 DOCUMENTS = (MemoryKind.DOCUMENT,)
 
@@ -183,7 +181,7 @@ class MemoryStore:
         source_type: EntrySource | str = EntrySource.AGENT,
         entry_id: str = "",
         timeout: float | None = None,
-    ) -> "StoredEntry":
+    ) -> StoredEntry:
         """Writes a new entry.
 
         Args:
@@ -214,7 +212,7 @@ class MemoryStore:
         description: str | None = None,
         append: bool = False,
         timeout: float | None = None,
-    ) -> "StoredEntry":
+    ) -> StoredEntry:
         """Writes an entry, over the one that is there if any; atomic however many write at once.
 
         Args:
@@ -238,7 +236,7 @@ class MemoryStore:
         *,
         read_mask: Collection[str] | str | None = None,
         timeout: float | None = None,
-    ) -> "StoredEntry":
+    ) -> StoredEntry:
         """Reads an entry by its id or name.
 
         Args:
@@ -266,7 +264,7 @@ class MemoryStore:
         page_token: str = "",
         kinds: Collection[MemoryKind | str] = DOCUMENTS,
         timeout: float | None = None,
-    ) -> Pager["StoredEntry"]:
+    ) -> Pager[StoredEntry]:
         """Lists entries by path; nothing is fetched until iterated.
 
         Args:
@@ -311,7 +309,7 @@ class MemoryStore:
         read_mask: Collection[str] | str | None = None,
         kinds: Collection[MemoryKind | str] = DOCUMENTS,
         timeout: float | None = None,
-    ) -> builtins.list["EntryHit"]:
+    ) -> builtins.list[EntryHit]:
         """Finds entries by words and by meaning, in content and description; best first.
 
         Args:
@@ -335,7 +333,13 @@ class MemoryStore:
             store=self.id,
             timeout=timeout,
         )
-        return [EntryHit(self._entry(hit.memory, view), hit.score) for hit in found.hits]
+        return [EntryHit(self._whole(hit.memory, view), hit.score) for hit in found.hits]
+
+    def _whole(self, memory: models.Memory, view: View) -> StoredEntry:
+        """With the content that an answer of many large ones has left out."""
+        if memory.content_omitted and view is View.FULL:
+            memory = self._memories.get(memory.memory_id, store=self.id)
+        return self._entry(memory, view)
 
     def delete_prefix(
         self,
@@ -374,91 +378,5 @@ class MemoryStore:
             if dry_run or step.deleted == 0 or step.deleted == step.matching:
                 return step.matching if dry_run else deleted
 
-    def _entry(self, memory: models.Memory, view: View = View.FULL) -> "StoredEntry":
-        return StoredEntry.model_validate(entries.entry_fields(memory, self.id, view))._in(self)
-
-
-class StoredEntry(StoreEntry):
-    """An entry that can be changed and deleted."""
-
-    _store: MemoryStore = PrivateAttr()
-
-    def _in(self, store: MemoryStore) -> Self:
-        self._store = store
-        return self
-
-    def update(
-        self,
-        *,
-        content: str | None = None,
-        description: str | None = None,
-        pinned: bool | None = None,
-        expected_revision: int | None = None,
-        timeout: float | None = None,
-    ) -> "StoredEntry":
-        """Changes content, description, or whether pipelines leave the entry alone; "" clears a description.
-
-        Args:
-            content: The new content.
-            description: The new description.
-            pinned: Whether pipelines leave it as it is.
-            expected_revision: Refuse when the entry is at another one.
-            timeout: Seconds.
-
-        Raises:
-            MemoryClientError: Nothing is given.
-            NotFoundError: It is not there any more.
-            RevisionMismatchError: It is not at the expected revision.
-        """
-        memory = self._store._memories.update(
-            self.entry_id,
-            entries.changes_of(content, description, pinned),
-            expected_revision=expected_revision,
-            store=self._store.id,
-            timeout=timeout,
-        )
-        return self._store._entry(memory)
-
-    def edit(self, old: str, new: str, *, timeout: float | None = None) -> "StoredEntry":
-        """Replaces a text that occurs once in the content as it was read.
-
-        Raises:
-            MemoryClientError: `old` is not in it, or more than once: give more of its surroundings.
-            RevisionMismatchError: The entry has changed since it was read: read it again.
-        """
-        content = entries.replaced_once(self.content, old, new)
-        return self.update(content=content, expected_revision=self.revision, timeout=timeout)
-
-    def move(
-        self, path: str, *, expected_revision: int | None = None, timeout: float | None = None
-    ) -> "StoredEntry":
-        """Gives the entry another path, in the same session; it keeps its id and its history.
-
-        Raises:
-            AlreadyExistsError: The actor has an entry at this path.
-            NotFoundError: It is not there any more.
-            RevisionMismatchError: It is not at the expected revision.
-        """
-        memory = self._store._memories.move(
-            self.entry_id, path, expected_revision=expected_revision, store=self._store.id, timeout=timeout
-        )
-        return self._store._entry(memory)
-
-    def delete(self, *, expected_revision: int | None = None, timeout: float | None = None) -> None:
-        """Deletes the entry.
-
-        Raises:
-            NotFoundError: It is not there any more.
-            RevisionMismatchError: It is not at the expected revision.
-        """
-        self._store._memories.delete(
-            self.entry_id, expected_revision=expected_revision, store=self._store.id, timeout=timeout
-        )
-
-
-@dataclass(frozen=True)
-class EntryHit:
-    """An entry that a search found; scores of one answer compare, larger is better."""
-
-    memory: StoredEntry
-    score: float
+    def _entry(self, memory: models.Memory, view: View = View.FULL) -> StoredEntry:
+        return StoredEntry.of(memory, self._memories, self.id, view)

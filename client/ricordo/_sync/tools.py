@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ricordo._convert import tools as texts
-from ricordo._sync.memory_stores import MemoryStore, StoredEntry
+from ricordo._sync.memory_stores import MemoryStore
+from ricordo._sync.store_entries import StoredEntry
 from ricordo.errors import NotFoundError, RevisionMismatchError
 
 Tool = Callable[..., Any]

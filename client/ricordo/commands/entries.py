@@ -8,7 +8,8 @@ import typer
 
 from ricordo import Client
 from ricordo._convert.store_entries import place_of
-from ricordo._sync.memory_stores import MemoryStore, StoredEntry
+from ricordo._sync.memory_stores import MemoryStore
+from ricordo._sync.store_entries import StoredEntry
 from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connect
 from ricordo.commands.output import Format, Output, failures_told, print_json, print_line, printable
 from ricordo.commands.stores import PageToken, Yes, confirm, tell_done, tell_following

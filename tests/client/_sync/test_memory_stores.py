@@ -211,6 +211,15 @@ def test_search_covers_content_and_description(store: MemoryStore) -> None:
     assert hits[0].score >= hits[1].score > 0
 
 
+def test_large_entries_come_back_whole(store: MemoryStore) -> None:
+    """More than one answer holds: 4 MiB."""
+    for number in range(17):
+        store.add(actor_id="ada", path=f"/{number:02}", content=f"tea {number:250000}")
+    listed = {entry.path: entry.content for entry in store.list(actor_id="ada", page_size=100)}
+    found = {hit.memory.path: hit.memory.content for hit in store.search(actor_id="ada", query="tea")}
+    assert listed == found == {f"/{number:02}": f"tea {number:250000}" for number in range(17)}
+
+
 def test_limit_and_its_other_name_must_agree(store: MemoryStore) -> None:
     with pytest.raises(ValueError, match="name the same"):
         store.search(actor_id="ada", query="x", limit=1, page_size=2)
