@@ -4,6 +4,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+import re
 import subprocess
 import sys
 from operator import attrgetter
@@ -47,7 +48,8 @@ GROUPS = {
     "stores": "create delete get grant list list_grants revoke update",
     "memory_stores": "create delete get grant_permission list update",
     "memory_banks": "create delete get get_operation list memories update wait_operation",
-    "memory_banks.memories": "create delete generate get list purge retrieve revisions rollback update",
+    "memory_banks.memories": "create delete generate get list purge retrieve retrieve_profiles revisions "
+    "rollback update",
     "memory_banks.memories.revisions": "get list",
     "context": "build",
     "project": "drop_embedding_model get list_audit_records list_embedding_models register_embedding_model "
@@ -179,6 +181,16 @@ def test_the_guide_for_users_of_agent_engine_memory_names_every_operation() -> N
         name for name, _ in inspect.getmembers(ricordo.Memory, inspect.isfunction) if name[0] != "_"
     }
     assert {name for name in operations if f"`{name}`" not in guide and f"`{name}(" not in guide} == set()
+
+
+def test_the_guide_for_users_of_memory_banks_names_every_operation() -> None:
+    guide = (ROOT / "docs" / "system-b.md").read_text()
+    groups = {
+        name.removeprefix("memory_banks"): each for name, each in GROUPS.items() if "memory_banks" in name
+    }
+    assert set(groups) == {"", ".memories", ".memories.revisions"}
+    operations = {name for each in groups.values() for name in each.split()} - {"memories", "revisions"}
+    assert {name for name in operations if not re.search(rf"\b{name}[`(]", guide)} == set()
 
 
 def test_every_type_of_memory_banks_is_public() -> None:

@@ -16,6 +16,8 @@ from ricordo._convert import bank_memories as convert
 from ricordo._convert.bank_filters import read_filter
 from ricordo._convert.bank_generation import check_source
 from ricordo._convert.bank_names import target_revision
+from ricordo._convert.bank_profiles import decode_profiles
+from ricordo._convert.bank_values import our_scope
 from ricordo.errors import MemoryClientError
 
 
@@ -199,6 +201,22 @@ class AsyncBankMemories:
             return await AsyncBankPager.open(retrieval.similar(search))
         simple = types.RetrieveMemoriesRequestSimpleRetrievalParams.read(simple_retrieval_params)
         return await AsyncBankPager.open(retrieval.everything(simple))
+
+    async def retrieve_profiles(
+        self, *, name: str, scope: Mapping[str, str], timeout: float | None = None
+    ) -> types.RetrieveProfilesResponse:
+        """Reads what is known of a scope in a structured form, by schema; without any search.
+
+        Args:
+            name: The bank.
+            scope: The same keys and values, in any order.
+            timeout: Seconds.
+        """
+        bank = await self._names.bank(name)
+        profiles = await self._memories.retrieve_profiles(
+            our_scope(scope), store=bank.store_id, timeout=timeout
+        )
+        return decode_profiles(profiles)
 
     async def generate(
         self,

@@ -6,6 +6,7 @@ from typing import Any
 from ricordo import memory_bank as types
 from ricordo import models
 from ricordo._convert.bank_generation import our_role, their_role
+from ricordo._convert.bank_profiles import decode_schemas, encode_schemas
 from ricordo._convert.bank_values import our_topic, their_topic
 from ricordo.errors import MemoryClientError
 
@@ -38,6 +39,7 @@ def encode_settings(config: types.ManagedSemanticMemoryConfig) -> models.StoreSe
             if each.scope_keys
         ),
         retention=_encode_retention(config),
+        profile_schemas=encode_schemas(config.structured_memory_configs),
     )
 
 
@@ -113,6 +115,7 @@ def decode_settings(settings: models.StoreSettings) -> types.ManagedSemanticMemo
             *([default] if default != types.MemoryBankCustomizationConfig() else []),
             *scoped,
         ],
+        structured_memory_configs=decode_schemas(settings.profile_schemas),
     )
 
 

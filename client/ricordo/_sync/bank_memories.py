@@ -9,6 +9,8 @@ from ricordo._convert import bank_memories as convert
 from ricordo._convert.bank_filters import read_filter
 from ricordo._convert.bank_generation import check_source
 from ricordo._convert.bank_names import target_revision
+from ricordo._convert.bank_profiles import decode_profiles
+from ricordo._convert.bank_values import our_scope
 from ricordo._sync.bank_generation import BankGeneration
 from ricordo._sync.bank_names import BankNames
 from ricordo._sync.bank_pager import BankPager
@@ -200,6 +202,20 @@ class BankMemories:
             return BankPager.open(retrieval.similar(search))
         simple = types.RetrieveMemoriesRequestSimpleRetrievalParams.read(simple_retrieval_params)
         return BankPager.open(retrieval.everything(simple))
+
+    def retrieve_profiles(
+        self, *, name: str, scope: Mapping[str, str], timeout: float | None = None
+    ) -> types.RetrieveProfilesResponse:
+        """Reads what is known of a scope in a structured form, by schema; without any search.
+
+        Args:
+            name: The bank.
+            scope: The same keys and values, in any order.
+            timeout: Seconds.
+        """
+        bank = self._names.bank(name)
+        profiles = self._memories.retrieve_profiles(our_scope(scope), store=bank.store_id, timeout=timeout)
+        return decode_profiles(profiles)
 
     def generate(
         self,

@@ -63,6 +63,12 @@ from ricordo.memory_bank.operation import (
     PurgeMemoriesOperation,
     RollbackMemoryOperation,
 )
+from ricordo.memory_bank.profile import (
+    MemoryProfile,
+    RetrieveProfilesResponse,
+    StructuredMemoryConfig,
+    StructuredMemorySchemaConfig,
+)
 from ricordo.memory_bank.retrieval import (
     MemoryConjunctionFilter,
     MemoryFilter,
@@ -127,6 +133,7 @@ __all__ = [
     "MemoryMetadataMergeStrategy",
     "MemoryMetadataValue",
     "MemoryOperation",
+    "MemoryProfile",
     "MemoryRevision",
     "MemoryStructuredContent",
     "MemoryTopicId",
@@ -140,8 +147,11 @@ __all__ = [
     "RetrieveMemoriesRequestSimilaritySearchParams",
     "RetrieveMemoriesRequestSimpleRetrievalParams",
     "RetrieveMemoriesResponseRetrievedMemory",
+    "RetrieveProfilesResponse",
     "RollbackMemoryConfig",
     "RollbackMemoryOperation",
+    "StructuredMemoryConfig",
+    "StructuredMemorySchemaConfig",
     "UpdateMemoryBankConfig",
     "UpdateMemoryConfig",
 ]

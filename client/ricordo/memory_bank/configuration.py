@@ -4,6 +4,7 @@ from pydantic import Field
 
 from ricordo.memory_bank.base import BankModel
 from ricordo.memory_bank.customization import MemoryBankCustomizationConfig
+from ricordo.memory_bank.profile import StructuredMemoryConfig
 from ricordo.memory_bank.value import BankDuration
 
 
@@ -54,3 +55,4 @@ class ManagedSemanticMemoryConfig(BankModel):
     ttl_config: ManagedSemanticMemoryConfigTtlConfig | None = None
     disable_memory_revisions: bool | None = None
     unstructured_memory_configs: list[MemoryBankCustomizationConfig] = Field(default_factory=list)
+    structured_memory_configs: list[StructuredMemoryConfig] = Field(default_factory=list)

@@ -115,7 +115,10 @@ class MemoryType(BankWord):
 
 
 class MemoryStructuredContent(BankModel):
-    """The field of a profile that a memory is: its schema, and {field: value}."""
+    """The field of a profile that a memory is: its schema, and {field: value}, the value as text.
+
+    `retrieve_profiles` gives the values with their types.
+    """
 
     data: dict[str, Any] = Field(default_factory=dict)
     schema_id: str

@@ -51,6 +51,15 @@ async def test_a_bank_without_an_id_is_given_one(banks: AsyncMemoryBanks) -> Non
     assert (found.name, found.display_name) == (made.name, "Tea")
 
 
+PROFILE = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "cups": {"type": "integer", "minimum": 0}},
+}
+OPENAPI = {
+    "type": "OBJECT",
+    "properties": {"name": {"type": "STRING"}, "cups": {"type": "INTEGER", "minimum": 0}},
+    "property_ordering": ["name", "cups"],
+}
 CONFIG: dict[str, Any] = {
     "generation_config": {
         "model": "a-model",
@@ -79,6 +88,9 @@ CONFIG: dict[str, Any] = {
             ],
         },
         {"scope_keys": ["user_id", "app_name"], "enable_third_person_memories": True},
+    ],
+    "structured_memory_configs": [
+        {"scope_keys": ["user_id"], "schema_configs": [{"id": "tea-drinker", "json_schema": PROFILE}]}
     ],
 }
 
@@ -197,7 +209,7 @@ async def test_a_scope_that_breaks_the_rule_is_refused(
 
 
 async def test_an_update_changes_what_is_given(banks: AsyncMemoryBanks, bank: str) -> None:
-    memory = await remember(banks, bank, "Likes oolong.", display_name="tea", metadata={"cups": 3})
+    memory = await remember(banks, bank, "Likes oolong.", display_name="tea", metadata={"cups": "3"})
     operation = await banks.memories.update(name=memory.name, fact="Likes sencha.", config={"ttl": "60s"})
     assert operation.response is not None
     changed = operation.response
@@ -385,6 +397,50 @@ async def test_kinds_and_types_choose_what_is_read(
     assert await facts(banks, bank) == ["a fact", "document"]
     assert await facts(banks, bank, kinds=["procedural"]) == ["procedural"]
     assert await facts(banks, bank, memory_types=["STRUCTURED_PROFILE"]) == []
+
+
+# Profiles
+
+
+async def test_a_profile_is_read_without_a_search(live: AsyncClient, banks: AsyncMemoryBanks) -> None:
+    bank = await banks.create(managed_semantic_memory_config=CONFIG, config={"memory_bank_id": "tea-bank"})
+    assert (await banks.memories.retrieve_profiles(name=bank.name, scope=SCOPE)).profiles == {}
+    scope = models.Scope(user_id="ada", labels={"app_name": "tea-shop"})
+    for field, value in (("name", "Ada"), ("cups", "3")):
+        details = models.ProfileDetails(schema_id="tea-drinker", field_name=field)
+        await live.memories.put(
+            models.NewMemory(kind="profile", content=value, scope=scope, details=details),
+            store="tea-bank",
+        )
+    found = await banks.memories.retrieve_profiles(name=bank.name, scope=SCOPE)
+    assert found.profiles["tea-drinker"].profile == {"name": "Ada", "cups": 3}
+    assert (await banks.memories.retrieve_profiles(name=bank.name, scope={"user_id": "bob"})).profiles == {}
+
+
+async def test_a_field_of_a_profile_is_a_memory(live: AsyncClient, banks: AsyncMemoryBanks) -> None:
+    bank = await banks.create(managed_semantic_memory_config=CONFIG, config={"memory_bank_id": "tea-bank"})
+    details = models.ProfileDetails(schema_id="tea-drinker", field_name="cups")
+    scope = models.Scope(user_id="ada", labels={"app_name": "tea-shop"})
+    await live.memories.put(
+        models.NewMemory(kind="profile", content="3", scope=scope, details=details),
+        store="tea-bank",
+    )
+    found = await banks.memories.retrieve(
+        name=bank.name, scope=SCOPE, config={"memory_types": ["STRUCTURED_PROFILE"]}
+    )
+    (memory,) = [each.memory for each in found.page]
+    assert memory.memory_type is types.MemoryType.STRUCTURED_PROFILE
+    assert memory.structured_content == types.MemoryStructuredContent(
+        schema_id="tea-drinker", data={"cups": "3"}
+    )
+    assert [each.memory_id async for each in await banks.memories.list(name=bank.name)] == [memory.memory_id]
+
+
+async def test_a_schema_may_be_written_as_openapi_does(banks: AsyncMemoryBanks) -> None:
+    config = {"structured_memory_configs": [{"schema_configs": [{"id": "tea", "memory_schema": OPENAPI}]}]}
+    made = await banks.create(managed_semantic_memory_config=config)
+    (structured,) = made.managed_semantic_memory_config.structured_memory_configs
+    assert structured.schema_configs == [types.StructuredMemorySchemaConfig(id="tea", json_schema=PROFILE)]
 
 
 # Generating
