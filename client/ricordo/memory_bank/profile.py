@@ -9,7 +9,7 @@ from ricordo.memory_bank.value import MemoryType
 
 
 class StructuredMemorySchemaConfig(BankModel):
-    """What is to be known: a schema of an object whose properties are the fields, as JSON Schema or as OpenAPI has it.
+    """What is to be known: a schema of an object whose properties are the fields, as JSON Schema or OpenAPI has it.
 
     `id`: `^[a-z][a-z0-9-]{0,62}$`.
     """
