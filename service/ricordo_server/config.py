@@ -38,8 +38,8 @@ class Settings(BaseSettings):
     """Lets plain text be served beyond loopback: for a proxy in front that speaks TLS to the callers."""
     processes: int = Field(1, ge=1, le=64)
     """Server processes on the one port; more than one only helps with more than one core."""
-    pool_size: int = Field(default_factory=lambda: min(16, 2 * (os.cpu_count() or 1)), ge=1)
-    """Database connections of the whole server, divided among its processes; twice the cores, at most 16. No
+    pool_size: int = Field(default_factory=lambda: max(4, min(16, 2 * (os.cpu_count() or 1))), ge=1)
+    """Database connections of the whole server, divided among its processes; twice the cores, 4 to 16. No
     transaction is open while anything else is waited for, so this is how many calls work at a time. More than the
     database has cores for make no call faster, and let one project slow the others."""
     transaction_pooler: bool = False

@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
+    Exists,
     Interval,
     Uuid,
     and_,
@@ -196,9 +197,9 @@ async def find_hash(connection: ProjectConnection, account_id: UUID, secret_id: 
 
 
 async def find_role(connection: ProjectConnection, account_id: UUID) -> Role | None:
-    """What the account may do now; None when it is gone or disabled."""
+    """What the account may do now; None when it is gone or disabled, or its project closed."""
     statement = select(service_account.c.role).where(
-        _is(connection, account_id), service_account.c.is_disabled.is_(False)
+        _is(connection, account_id), service_account.c.is_disabled.is_(False), _is_open(connection)
     )
     row = await connection.fetch_one(statement)
     return Role(row["role"]) if row else None
@@ -211,11 +212,9 @@ async def note_use(connection: ProjectConnection, account_id: UUID) -> Role | No
 
 
 async def project_exists(connection: ProjectConnection) -> bool:
-    row = await connection.fetch_one(
-        select(
-            exists()
-            .where(project.c.project_id == connection.project_id, project.c.close_time.is_(None))
-            .label("found")
-        )
-    )
+    row = await connection.fetch_one(select(_is_open(connection).label("found")))
     return row is not None and bool(row["found"])
+
+
+def _is_open(connection: ProjectConnection) -> Exists:
+    return exists().where(project.c.project_id == connection.project_id, project.c.close_time.is_(None))
