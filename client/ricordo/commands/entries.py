@@ -13,6 +13,7 @@ from ricordo._sync.store_entries import StoredEntry
 from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connect
 from ricordo.commands.output import Format, Output, failures_told, print_json, print_line, printable
 from ricordo.commands.stores import PageToken, Yes, confirm, tell_done, tell_following
+from ricordo.commands.sync import sync
 from ricordo.errors import MemoryClientError
 from ricordo.models import StoreEntry
 
@@ -40,6 +41,7 @@ def register(app: typer.Typer) -> None:
     commands.command("search")(search)
     commands.command("update")(update)
     commands.command("delete")(delete)
+    commands.command("sync")(sync)
     app.add_typer(commands, name="entries")
 
 
