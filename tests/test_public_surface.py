@@ -201,7 +201,9 @@ def test_every_type_of_memory_banks_is_public() -> None:
         for name, value in vars(importlib.import_module(info.name)).items()
         if inspect.isclass(value) and value.__module__ == info.name
     }
-    assert defined - {"BankModel", "BankWord", "Operation", "RevisionConfig"} == set(types.__all__)
+    assert defined - {"BankModel", "BankWord", "Operation", "RevisionConfig", "GenerationConfig"} == set(
+        types.__all__
+    )
 
 
 def test_the_names_of_agent_engine_memory_are_those_of_ours() -> None:

@@ -8,10 +8,14 @@ from ricordo import memory_bank as types
 from ricordo import models
 from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.sessions import AsyncSessions
-from ricordo._convert.bank_generation import decode_operation, decode_response, direct_source
-from ricordo._convert.bank_memories import revision_options
+from ricordo._convert.bank_generation import (
+    decode_operation,
+    decode_response,
+    direct_source,
+    generation_options,
+)
 from ricordo._convert.bank_names import Name, session_name
-from ricordo._convert.bank_values import USER, our_scope, our_topics, plain_metadata
+from ricordo._convert.bank_values import USER, our_scope
 from ricordo.errors import MemoryClientError
 
 
@@ -56,19 +60,14 @@ class AsyncBankGeneration:
         return found[0]
 
     async def _generate(self, **source: Any) -> types.GenerateMemoriesOperation:
-        config = self.config
         options: dict[str, Any] = {
             **source,
             "scope": our_scope(self.scope) if self.scope else None,
-            "consolidate": not config.disable_consolidation,
-            "allowed_topics": our_topics(config.allowed_topics),
-            "metadata": plain_metadata(config.metadata),
-            "metadata_merge_strategy": config.metadata_merge_strategy,
-            "revision_options": revision_options(config),
+            **generation_options(self.config),
             "store": self.bank.store_id,
             "timeout": self.timeout,
         }
-        if config.wait_for_completion:
+        if self.config.wait_for_completion:
             made = await self.extraction.generate(**options)
             return types.GenerateMemoriesOperation(response=decode_response(made, self.bank))
         handle = await self.extraction.generate(wait=False, **options)

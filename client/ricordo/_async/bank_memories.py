@@ -1,7 +1,6 @@
 """The memories of memory banks: `client.memory_banks.memories`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ricordo import memory_bank as types
 from ricordo._async.bank_generation import AsyncBankGeneration
@@ -17,8 +16,9 @@ from ricordo._convert.bank_filters import read_filter
 from ricordo._convert.bank_generation import check_source
 from ricordo._convert.bank_names import target_revision
 from ricordo._convert.bank_profiles import decode_profiles
-from ricordo._convert.bank_values import our_scope
+from ricordo._convert.bank_values import exactly, our_scope
 from ricordo.errors import MemoryClientError
+from ricordo.memory_bank.base import OrDict
 
 
 class AsyncBankMemories:
@@ -51,7 +51,7 @@ class AsyncBankMemories:
         name: str,
         fact: str,
         scope: Mapping[str, str],
-        config: types.MemoryConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.MemoryConfig] | None = None,
         timeout: float | None = None,
     ) -> types.MemoryOperation:
         """Writes a memory as it is: it is compared with no other.
@@ -92,7 +92,7 @@ class AsyncBankMemories:
         *,
         name: str,
         fact: str | None = None,
-        config: types.UpdateMemoryConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.UpdateMemoryConfig] | None = None,
         timeout: float | None = None,
     ) -> types.MemoryOperation:
         """Changes what is given, and writes a revision.
@@ -133,7 +133,7 @@ class AsyncBankMemories:
         self,
         *,
         name: str,
-        config: types.ListMemoriesConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.ListMemoriesConfig] | None = None,
         timeout: float | None = None,
     ) -> AsyncBankPager[types.Memory]:
         """Lists the memories of a bank, of every scope that the credential may read; newest first by default.
@@ -149,6 +149,7 @@ class AsyncBankMemories:
         bank = await self._names.bank(name)
         given = types.ListMemoriesConfig.read(config)
         memories = self._memories.list(
+            scope=None if given.scope is None else exactly(given.scope),
             kinds=convert.ALL_KINDS,
             filters=read_filter(given.filter),
             order_by=given.order_by,
@@ -164,13 +165,9 @@ class AsyncBankMemories:
         *,
         name: str,
         scope: Mapping[str, str],
-        similarity_search_params: types.RetrieveMemoriesRequestSimilaritySearchParams
-        | Mapping[str, Any]
-        | None = None,
-        simple_retrieval_params: types.RetrieveMemoriesRequestSimpleRetrievalParams
-        | Mapping[str, Any]
-        | None = None,
-        config: types.RetrieveMemoriesConfig | Mapping[str, Any] | None = None,
+        similarity_search_params: OrDict[types.RetrieveMemoriesRequestSimilaritySearchParams] | None = None,
+        simple_retrieval_params: OrDict[types.RetrieveMemoriesRequestSimpleRetrievalParams] | None = None,
+        config: OrDict[types.RetrieveMemoriesConfig] | None = None,
         timeout: float | None = None,
     ) -> AsyncBankPager[types.RetrieveMemoriesResponseRetrievedMemory]:
         """Finds memories whose scope is exactly the given one: the closest to a query first, or all of them.
@@ -222,17 +219,11 @@ class AsyncBankMemories:
         self,
         *,
         name: str,
-        vertex_session_source: types.GenerateMemoriesRequestVertexSessionSource
-        | Mapping[str, Any]
-        | None = None,
-        direct_contents_source: types.GenerateMemoriesRequestDirectContentsSource
-        | Mapping[str, Any]
-        | None = None,
-        direct_memories_source: types.GenerateMemoriesRequestDirectMemoriesSource
-        | Mapping[str, Any]
-        | None = None,
+        vertex_session_source: OrDict[types.GenerateMemoriesRequestVertexSessionSource] | None = None,
+        direct_contents_source: OrDict[types.GenerateMemoriesRequestDirectContentsSource] | None = None,
+        direct_memories_source: OrDict[types.GenerateMemoriesRequestDirectMemoriesSource] | None = None,
         scope: Mapping[str, str] | None = None,
-        config: types.GenerateMemoriesConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.GenerateMemoriesConfig] | None = None,
         timeout: float | None = None,
     ) -> types.GenerateMemoriesOperation:
         """Makes memories of one source, and consolidates them with those of the same scope.
@@ -265,7 +256,7 @@ class AsyncBankMemories:
         *,
         name: str,
         target_revision_id: str | int,
-        config: types.RollbackMemoryConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.RollbackMemoryConfig] | None = None,
         timeout: float | None = None,
     ) -> types.RollbackMemoryOperation:
         """Makes a memory what it was at a revision, as a new revision; a deleted one comes back.
@@ -294,9 +285,10 @@ class AsyncBankMemories:
         *,
         name: str,
         filter: str | None = None,  # noqa: A002  (the name that users of memory banks know)
-        filter_groups: Sequence[types.MemoryConjunctionFilter | Mapping[str, Any]] = (),
+        filter_groups: Sequence[OrDict[types.MemoryConjunctionFilter]] = (),
+        scope: Mapping[str, str] | None = None,
         force: bool = False,
-        config: types.PurgeMemoriesConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.PurgeMemoriesConfig] | None = None,
         timeout: float | None = None,
     ) -> types.PurgeMemoriesOperation:
         """Deletes the memories that fit, of every scope that the credential may write; counts them without `force`.
@@ -305,6 +297,7 @@ class AsyncBankMemories:
             name: The bank.
             filter: Which, as text.
             filter_groups: Which, by their metadata; with `filter` too, both must hold.
+            scope: Which, by their exact scope; with filters too, all must hold.
             force: Delete them.
             config: How to wait.
             timeout: Seconds for each 500.
@@ -316,12 +309,18 @@ class AsyncBankMemories:
         bank = await self._names.bank(name)
         types.PurgeMemoriesConfig.read(config)
         condition = read_filter(filter, [types.MemoryConjunctionFilter.read(each) for each in filter_groups])
-        if condition is None:
-            raise MemoryClientError("purge needs a filter or filter_groups; to delete all, delete the bank")
+        if condition is None and scope is None:
+            raise MemoryClientError("purge needs a filter, filter_groups or a scope: it says which")
+        of_scope = None if scope is None else exactly(scope)
         count, more = 0, True
         while more:
             step = await self._memories.delete_matching(
-                kinds=convert.ALL_KINDS, filters=condition, force=force, store=bank.store_id, timeout=timeout
+                scope=of_scope,
+                kinds=convert.ALL_KINDS,
+                filters=condition,
+                force=force,
+                store=bank.store_id,
+                timeout=timeout,
             )
             count += step.deleted if force else step.matching
             more = force and 0 < step.deleted < step.matching

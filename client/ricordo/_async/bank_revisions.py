@@ -1,14 +1,12 @@
 """What memories of a bank were before: `client.memory_banks.memories.revisions`."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from ricordo._async.bank_names import AsyncBankNames
 from ricordo._async.bank_pager import AsyncBankPager
 from ricordo._async.revisions import AsyncRevisions
 from ricordo._convert.bank_filters import read_label_filter
 from ricordo._convert.bank_memories import decode_revision
 from ricordo.memory_bank import ListMemoryRevisionsConfig, MemoryRevision
+from ricordo.memory_bank.base import OrDict
 
 
 class AsyncBankRevisions:
@@ -38,7 +36,7 @@ class AsyncBankRevisions:
         self,
         *,
         name: str,
-        config: ListMemoryRevisionsConfig | Mapping[str, Any] | None = None,
+        config: OrDict[ListMemoryRevisionsConfig] | None = None,
         timeout: float | None = None,
     ) -> AsyncBankPager[MemoryRevision]:
         """Lists the revisions of a memory, newest first.

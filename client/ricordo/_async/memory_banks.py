@@ -1,8 +1,5 @@
 """Memory banks, each a container of memories by scope: `client.memory_banks`."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from ricordo import memory_bank as types
 from ricordo import models
 from ricordo._async.bank_memories import AsyncBankMemories
@@ -18,6 +15,7 @@ from ricordo._convert.bank_generation import decode_operation
 from ricordo._convert.bank_names import bank_name
 from ricordo._convert.bank_settings import encode_settings
 from ricordo._convert.banks import decode_bank, new_bank_id
+from ricordo.memory_bank.base import OrDict
 
 
 class AsyncMemoryBanks:
@@ -49,8 +47,8 @@ class AsyncMemoryBanks:
     async def create(
         self,
         *,
-        managed_semantic_memory_config: types.ManagedSemanticMemoryConfig | Mapping[str, Any] | None = None,
-        config: types.CreateMemoryBankConfig | Mapping[str, Any] | None = None,
+        managed_semantic_memory_config: OrDict[types.ManagedSemanticMemoryConfig] | None = None,
+        config: OrDict[types.CreateMemoryBankConfig] | None = None,
         timeout: float | None = None,
     ) -> types.MemoryBank:
         """Creates a bank, open to the project.
@@ -86,7 +84,7 @@ class AsyncMemoryBanks:
     def list(
         self,
         *,
-        config: types.ListMemoryBanksConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.ListMemoryBanksConfig] | None = None,
         timeout: float | None = None,
     ) -> AsyncPager[types.MemoryBank]:
         """Lists the banks that the credential may see, by id; nothing is fetched until iterated.
@@ -103,8 +101,8 @@ class AsyncMemoryBanks:
         self,
         *,
         name: str,
-        managed_semantic_memory_config: types.ManagedSemanticMemoryConfig | Mapping[str, Any] | None = None,
-        config: types.UpdateMemoryBankConfig | Mapping[str, Any] | None = None,
+        managed_semantic_memory_config: OrDict[types.ManagedSemanticMemoryConfig] | None = None,
+        config: OrDict[types.UpdateMemoryBankConfig] | None = None,
         timeout: float | None = None,
     ) -> types.MemoryBank:
         """Changes what is given.
@@ -186,7 +184,7 @@ class AsyncMemoryBanks:
 
 
 def _settings(
-    config: types.ManagedSemanticMemoryConfig | Mapping[str, Any] | None,
+    config: OrDict[types.ManagedSemanticMemoryConfig] | None,
 ) -> models.StoreSettings | None:
     if config is None:
         return None

@@ -3,9 +3,9 @@
 from typing import Any, TypedDict
 
 from ricordo import models
-from ricordo._convert.bank_memories import decode_memory
+from ricordo._convert.bank_memories import decode_memory, revision_options
 from ricordo._convert.bank_names import Name
-from ricordo._convert.bank_values import our_topics
+from ricordo._convert.bank_values import our_topics, plain_metadata
 from ricordo.errors import MemoryClientError
 from ricordo.memory_bank import (
     Content,
@@ -16,6 +16,7 @@ from ricordo.memory_bank import (
     GenerateMemoriesResponseGeneratedMemory,
     GenerateMemoriesResponseGeneratedMemoryAction,
 )
+from ricordo.memory_bank.generation import GenerationConfig
 
 OUR_ROLES = {"model": "assistant", "function": "tool"}
 THEIR_ROLES = {ours: theirs for theirs, ours in OUR_ROLES.items()}
@@ -50,6 +51,17 @@ def direct_source(contents: Any, memories: Any) -> Source:
     direct = GenerateMemoriesRequestDirectMemoriesSource.read(memories).direct_memories
     return {
         "facts": [models.DirectFact(content=each.fact, topics=our_topics(each.topics)) for each in direct]
+    }
+
+
+def generation_options(config: GenerationConfig) -> dict[str, Any]:
+    """How what is learned meets the memories there are, as `client.extraction.generate` takes it."""
+    return {
+        "consolidate": not config.disable_consolidation,
+        "allowed_topics": our_topics(config.allowed_topics),
+        "metadata": plain_metadata(config.metadata),
+        "metadata_merge_strategy": config.metadata_merge_strategy,
+        "revision_options": revision_options(config),
     }
 
 

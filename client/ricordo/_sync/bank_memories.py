@@ -2,7 +2,6 @@
 """The memories of memory banks: `client.memory_banks.memories`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ricordo import memory_bank as types
 from ricordo._convert import bank_memories as convert
@@ -10,7 +9,7 @@ from ricordo._convert.bank_filters import read_filter
 from ricordo._convert.bank_generation import check_source
 from ricordo._convert.bank_names import target_revision
 from ricordo._convert.bank_profiles import decode_profiles
-from ricordo._convert.bank_values import our_scope
+from ricordo._convert.bank_values import exactly, our_scope
 from ricordo._sync.bank_generation import BankGeneration
 from ricordo._sync.bank_names import BankNames
 from ricordo._sync.bank_pager import BankPager
@@ -20,6 +19,7 @@ from ricordo._sync.extraction import Extraction
 from ricordo._sync.memories import Memories
 from ricordo._sync.sessions import Sessions
 from ricordo.errors import MemoryClientError
+from ricordo.memory_bank.base import OrDict
 
 
 class BankMemories:
@@ -52,7 +52,7 @@ class BankMemories:
         name: str,
         fact: str,
         scope: Mapping[str, str],
-        config: types.MemoryConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.MemoryConfig] | None = None,
         timeout: float | None = None,
     ) -> types.MemoryOperation:
         """Writes a memory as it is: it is compared with no other.
@@ -93,7 +93,7 @@ class BankMemories:
         *,
         name: str,
         fact: str | None = None,
-        config: types.UpdateMemoryConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.UpdateMemoryConfig] | None = None,
         timeout: float | None = None,
     ) -> types.MemoryOperation:
         """Changes what is given, and writes a revision.
@@ -134,7 +134,7 @@ class BankMemories:
         self,
         *,
         name: str,
-        config: types.ListMemoriesConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.ListMemoriesConfig] | None = None,
         timeout: float | None = None,
     ) -> BankPager[types.Memory]:
         """Lists the memories of a bank, of every scope that the credential may read; newest first by default.
@@ -150,6 +150,7 @@ class BankMemories:
         bank = self._names.bank(name)
         given = types.ListMemoriesConfig.read(config)
         memories = self._memories.list(
+            scope=None if given.scope is None else exactly(given.scope),
             kinds=convert.ALL_KINDS,
             filters=read_filter(given.filter),
             order_by=given.order_by,
@@ -165,13 +166,9 @@ class BankMemories:
         *,
         name: str,
         scope: Mapping[str, str],
-        similarity_search_params: types.RetrieveMemoriesRequestSimilaritySearchParams
-        | Mapping[str, Any]
-        | None = None,
-        simple_retrieval_params: types.RetrieveMemoriesRequestSimpleRetrievalParams
-        | Mapping[str, Any]
-        | None = None,
-        config: types.RetrieveMemoriesConfig | Mapping[str, Any] | None = None,
+        similarity_search_params: OrDict[types.RetrieveMemoriesRequestSimilaritySearchParams] | None = None,
+        simple_retrieval_params: OrDict[types.RetrieveMemoriesRequestSimpleRetrievalParams] | None = None,
+        config: OrDict[types.RetrieveMemoriesConfig] | None = None,
         timeout: float | None = None,
     ) -> BankPager[types.RetrieveMemoriesResponseRetrievedMemory]:
         """Finds memories whose scope is exactly the given one: the closest to a query first, or all of them.
@@ -221,17 +218,11 @@ class BankMemories:
         self,
         *,
         name: str,
-        vertex_session_source: types.GenerateMemoriesRequestVertexSessionSource
-        | Mapping[str, Any]
-        | None = None,
-        direct_contents_source: types.GenerateMemoriesRequestDirectContentsSource
-        | Mapping[str, Any]
-        | None = None,
-        direct_memories_source: types.GenerateMemoriesRequestDirectMemoriesSource
-        | Mapping[str, Any]
-        | None = None,
+        vertex_session_source: OrDict[types.GenerateMemoriesRequestVertexSessionSource] | None = None,
+        direct_contents_source: OrDict[types.GenerateMemoriesRequestDirectContentsSource] | None = None,
+        direct_memories_source: OrDict[types.GenerateMemoriesRequestDirectMemoriesSource] | None = None,
         scope: Mapping[str, str] | None = None,
-        config: types.GenerateMemoriesConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.GenerateMemoriesConfig] | None = None,
         timeout: float | None = None,
     ) -> types.GenerateMemoriesOperation:
         """Makes memories of one source, and consolidates them with those of the same scope.
@@ -264,7 +255,7 @@ class BankMemories:
         *,
         name: str,
         target_revision_id: str | int,
-        config: types.RollbackMemoryConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.RollbackMemoryConfig] | None = None,
         timeout: float | None = None,
     ) -> types.RollbackMemoryOperation:
         """Makes a memory what it was at a revision, as a new revision; a deleted one comes back.
@@ -293,9 +284,10 @@ class BankMemories:
         *,
         name: str,
         filter: str | None = None,  # noqa: A002  (the name that users of memory banks know)
-        filter_groups: Sequence[types.MemoryConjunctionFilter | Mapping[str, Any]] = (),
+        filter_groups: Sequence[OrDict[types.MemoryConjunctionFilter]] = (),
+        scope: Mapping[str, str] | None = None,
         force: bool = False,
-        config: types.PurgeMemoriesConfig | Mapping[str, Any] | None = None,
+        config: OrDict[types.PurgeMemoriesConfig] | None = None,
         timeout: float | None = None,
     ) -> types.PurgeMemoriesOperation:
         """Deletes the memories that fit, of every scope that the credential may write; counts them without `force`.
@@ -304,6 +296,7 @@ class BankMemories:
             name: The bank.
             filter: Which, as text.
             filter_groups: Which, by their metadata; with `filter` too, both must hold.
+            scope: Which, by their exact scope; with filters too, all must hold.
             force: Delete them.
             config: How to wait.
             timeout: Seconds for each 500.
@@ -315,12 +308,18 @@ class BankMemories:
         bank = self._names.bank(name)
         types.PurgeMemoriesConfig.read(config)
         condition = read_filter(filter, [types.MemoryConjunctionFilter.read(each) for each in filter_groups])
-        if condition is None:
-            raise MemoryClientError("purge needs a filter or filter_groups; to delete all, delete the bank")
+        if condition is None and scope is None:
+            raise MemoryClientError("purge needs a filter, filter_groups or a scope: it says which")
+        of_scope = None if scope is None else exactly(scope)
         count, more = 0, True
         while more:
             step = self._memories.delete_matching(
-                kinds=convert.ALL_KINDS, filters=condition, force=force, store=bank.store_id, timeout=timeout
+                scope=of_scope,
+                kinds=convert.ALL_KINDS,
+                filters=condition,
+                force=force,
+                store=bank.store_id,
+                timeout=timeout,
             )
             count += step.deleted if force else step.matching
             more = force and 0 < step.deleted < step.matching

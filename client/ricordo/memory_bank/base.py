@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from pydantic import ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
@@ -35,6 +35,12 @@ class BankModel(Model):
         if not isinstance(fields, Mapping):
             raise MemoryClientError(f"{given!r} is no {cls.__name__}: give one, or a dict")
         return cls(**fields)
+
+
+Fields = TypeVar("Fields", bound=BankModel)
+
+OrDict: TypeAlias = Fields | Mapping[str, Any]
+"""A record, or a dict that it can be made of."""
 
 
 def fields_of(given: Any, kept: Collection[str] = ()) -> Any:

@@ -69,14 +69,19 @@ class MemoryMetadataMergeStrategy(BankWord):
     REQUIRE_EXACT_MATCH = "REQUIRE_EXACT_MATCH"
 
 
-class GenerateMemoriesConfig(RevisionConfig):
-    """How memories are made; `allowed_topics`: of nothing else, none: of everything."""
+class GenerationConfig(RevisionConfig):
+    """How what is learned meets the memories there are; `allowed_topics`: of nothing else, none: of everything."""
 
     disable_consolidation: bool = False
-    wait_for_completion: bool = True
     metadata: dict[str, MemoryMetadataValue] = Field(default_factory=dict)
     metadata_merge_strategy: MemoryMetadataMergeStrategy | None = None
     allowed_topics: list[MemoryTopicId] = Field(default_factory=list)
+
+
+class GenerateMemoriesConfig(GenerationConfig):
+    """How memories are made, and whether to wait until they are."""
+
+    wait_for_completion: bool = True
 
 
 class GenerateMemoriesResponseGeneratedMemoryAction(BankWord):

@@ -67,8 +67,9 @@ class UpdateMemoryConfig(MemoryConfig):
 
 
 class ListMemoriesConfig(BankModel):
-    """Which memories, how ordered, and how many a page: 1 to 1,000."""
+    """Which memories, how ordered, and how many a page: 1 to 1,000. A `scope` is matched exactly."""
 
+    scope: dict[str, str] | None = None
     page_size: int = 100
     page_token: str = ""
     filter: str | None = None

@@ -581,6 +581,15 @@ async def test_a_purge_is_of_every_scope(banks: AsyncMemoryBanks, cups: str) -> 
     assert purged.response == types.PurgeMemoriesResponse(purge_count=4)
 
 
+async def test_a_list_and_a_purge_may_be_of_one_scope(banks: AsyncMemoryBanks, cups: str) -> None:
+    await remember(banks, cups, "cup of Bob", scope={"user_id": "bob"})
+    listed = await banks.memories.list(name=cups, config={"scope": {"user_id": "bob"}})
+    assert [each.fact async for each in listed] == ["cup of Bob"]
+    purged = await banks.memories.purge(name=cups, scope={"user_id": "bob"}, force=True)
+    assert purged.response == types.PurgeMemoriesResponse(purge_count=1)
+    assert len((await banks.memories.list(name=cups)).page) == 3
+
+
 async def test_a_purge_says_which(banks: AsyncMemoryBanks, bank: str) -> None:
     with pytest.raises(ValueError, match="needs a filter"):
         await banks.memories.purge(name=bank, force=True)

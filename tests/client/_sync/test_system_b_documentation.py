@@ -568,6 +568,15 @@ def test_a_purge_is_of_every_scope(banks: MemoryBanks, cups: str) -> None:
     assert purged.response == types.PurgeMemoriesResponse(purge_count=4)
 
 
+def test_a_list_and_a_purge_may_be_of_one_scope(banks: MemoryBanks, cups: str) -> None:
+    remember(banks, cups, "cup of Bob", scope={"user_id": "bob"})
+    listed = banks.memories.list(name=cups, config={"scope": {"user_id": "bob"}})
+    assert [each.fact for each in listed] == ["cup of Bob"]
+    purged = banks.memories.purge(name=cups, scope={"user_id": "bob"}, force=True)
+    assert purged.response == types.PurgeMemoriesResponse(purge_count=1)
+    assert len((banks.memories.list(name=cups)).page) == 3
+
+
 def test_a_purge_says_which(banks: MemoryBanks, bank: str) -> None:
     with pytest.raises(ValueError, match="needs a filter"):
         banks.memories.purge(name=bank, force=True)
