@@ -83,7 +83,8 @@ class ExtractionPolicy(Model):
     """How turns become memories; the first five fields say when, in the background. None: not this trigger.
 
     `topic_shift` is the cosine of a turn with the mean of those before it below which it begins something new.
-    `overlap` turns are given along to be understood. No `kinds`: semantic, episodic, procedural and taxonomic.
+    `overlap` turns are given along to be understood. No `kinds`: semantic, episodic, procedural and taxonomic, and
+    profile where there is a schema for the scope.
 
     `endpoint` is "builtin", which needs no model, or one that the operator has set up; empty: the server's default.
     `model` is one of that endpoint. `prompts` (at most 4,096 characters each) take the place of a kind's own. With

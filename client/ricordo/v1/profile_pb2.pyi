@@ -33,7 +33,7 @@ class ProfileSchema(_message.Message):
     schema_id: _builtins.str
     """`^[a-z][a-z0-9-]{0,62}$`, unique among the schemas."""
     json_schema: _builtins.str
-    """A JSON Schema (2020-12) of an object, at most 16 KiB, whose 1 to 64 `properties` are the fields. Every schema in it has
+    """A JSON Schema (2020-12) of an object, at most 16 KiB, whose 1 to 64 `properties` (names of `[A-Za-z_][A-Za-z0-9_-]{0,63}`) are the fields. Every schema in it has
     one `type` of string, integer, number, boolean, array and object, 4 deep at most; and of the other keywords `title`,
     `description`, `default`, `examples`, `enum`, `const`, `items`, `minItems`, `maxItems`, `minLength`, `maxLength`,
     `minimum`, `maximum`, `exclusiveMinimum`, `exclusiveMaximum`, `multipleOf`, `properties`, `required` and a boolean

@@ -291,7 +291,9 @@ class ExtractionPolicy(_message.Message):
 
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[_memory_pb2.MemoryKind.ValueType]:
-        """The kinds to extract: SEMANTIC, EPISODIC, PROCEDURAL, TAXONOMIC. None: all of these."""
+        """The kinds to extract: SEMANTIC, EPISODIC, PROCEDURAL, TAXONOMIC, and PROFILE, which needs a schema for the scope and
+        an endpoint with a model: "builtin" fills no fields. None: all of these.
+        """
 
     @_builtins.property
     def prompts(self) -> _containers.RepeatedCompositeFieldContainer[Global___KindPrompt]:
@@ -353,7 +355,7 @@ class KindPrompt(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     kind: _memory_pb2.MemoryKind.ValueType
-    """SEMANTIC, EPISODIC, PROCEDURAL or TAXONOMIC; each at most once."""
+    """SEMANTIC, EPISODIC, PROCEDURAL, TAXONOMIC or PROFILE; each at most once."""
     text: _builtins.str
     """At most 4,096 characters."""
     def __init__(

@@ -6,8 +6,8 @@ from ricordo_server.app.consolidation import Checkpoint, consolidate, prepare
 from ricordo_server.app.limiter import LlmMeter
 from ricordo_server.app.services import Services
 from ricordo_server.domain.call import Call
-from ricordo_server.domain.candidates import keep_latest, keep_storable, keep_topics
-from ricordo_server.domain.extraction import Extraction, ExtractionRequest
+from ricordo_server.domain.candidates import keep_conforming, keep_latest, keep_storable, keep_topics
+from ricordo_server.domain.extraction import Extraction, ExtractionRequest, Topic
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.generation import (
     DEFAULT_RULES,
@@ -22,6 +22,7 @@ from ricordo_server.domain.generation import (
     utterances_of,
 )
 from ricordo_server.domain.memory import MemoryKind
+from ricordo_server.domain.profile_schema import ProfileSchema
 from ricordo_server.domain.session import Session, Turn
 from ricordo_server.domain.spans import keep_quoted
 
@@ -54,13 +55,18 @@ def passage_of(
     turns: Sequence[Turn],
     context: Sequence[Turn] = (),
     *,
+    schemas: Sequence[ProfileSchema] = (),
     snapshot_id: str = "",
 ) -> Passage:
     """Turns of one session as they are read, in their order; `context` is not extracted again."""
     zone = policy.zone(session.metadata)
     origin = Origin(session.scope.session_id or "", snapshot_id)
     return Passage(
-        memory_scope(session.scope), utterances_of(turns, zone), utterances_of(context, zone), origin
+        memory_scope(session.scope),
+        utterances_of(turns, zone),
+        utterances_of(context, zone),
+        origin,
+        schemas,
     )
 
 
@@ -85,19 +91,22 @@ async def learn(
 async def _learn(
     services: Services, call: Call, policy: ExtractionPolicy, passage: Passage, kind: MemoryKind
 ) -> Learned:
-    if not passage.utterances:
+    if not passage.utterances or (kind is MemoryKind.PROFILE and not passage.schemas):
         return Learned(kind, passage.scope, passage.origin, (), ())
     extractor = services.choose_extractor(policy.endpoint)
-    request = ExtractionRequest(kind, passage.utterances, passage.context, policy.guidance(kind))
+    guidance = policy.guidance(kind)
+    request = ExtractionRequest(kind, passage.utterances, passage.context, guidance, passage.schemas)
     found = await extractor.extract(request, LlmMeter(services.limiter, call.principal))
-    return _sifted(passage, kind, policy, found)
+    return _sifted(passage, kind, guidance.topics, found)
 
 
-def _sifted(passage: Passage, kind: MemoryKind, policy: ExtractionPolicy, found: Extraction) -> Learned:
+def _sifted(passage: Passage, kind: MemoryKind, topics: Sequence[Topic], found: Extraction) -> Learned:
     quoted, unquoted = keep_quoted(found.candidates, found.utterances)
     storable, unstorable = keep_storable(quoted)
-    topical, off_topic = keep_topics(storable, [topic.name for topic in policy.topics])
-    dropped = Dropped(unquoted, found.invalid + unstorable, off_topic, incomplete=found.incomplete)
+    conforming, unfit = keep_conforming(storable, passage.schemas)
+    topical, off_topic = keep_topics(conforming, [topic.name for topic in topics])
+    invalid = found.invalid + unstorable + unfit
+    dropped = Dropped(unquoted, invalid, off_topic, incomplete=found.incomplete)
     return Learned(
         kind,
         passage.scope,

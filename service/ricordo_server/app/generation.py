@@ -147,6 +147,9 @@ async def _prepare(
     async with in_store(services.database, call, store_id) as connection:
         policy = _with_topics(connection.policy_for(_owner(order)), rules.allowed_topics)
         read = await _read(connection, policy, order)
+        schemas = connection.profile_schemas_for(_owner(order))
+    if isinstance(read, Passage):
+        read = replace(read, schemas=schemas)
     prepared: list[Prepared] = []
     for kind in order.kinds:
         await go_on()

@@ -66,7 +66,8 @@ async def _read(connection: TenantConnection, policy: ExtractionPolicy, snapshot
     before = SessionRange(snapshot.scope, snapshot.context_from_seq, snapshot.from_seq - 1)
     turns = await turns_db.list_run(connection, run, MOST_SNAPSHOT_TURNS)
     context = await turns_db.list_run(connection, before, MOST_SNAPSHOT_TURNS)
-    return passage_of(session, policy, turns, context, snapshot_id=snapshot.snapshot_id)
+    schemas = connection.profile_schemas_for(snapshot.scope)
+    return passage_of(session, policy, turns, context, schemas=schemas, snapshot_id=snapshot.snapshot_id)
 
 
 def summary_of(generation: Generation) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
@@ -24,6 +24,7 @@ from ricordo_server.db.sql import load_sql
 from ricordo_server.domain.embedding_model import EmbeddingModel, ProjectModels
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.fairness import FairSemaphore
+from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.principal import Principal
 from ricordo_server.domain.profile_schema import ProfileSchema
 from ricordo_server.domain.project_limits import ProjectLimits, limits_from
@@ -149,8 +150,11 @@ class TenantConnection(ProjectConnection):
     models: ProjectModels
 
     def policy_for(self, scope: Scope) -> ExtractionPolicy:
-        """How turns of the scope become memories."""
-        return self.store_settings.policy_for(self.settings.extraction, scope)
+        """How turns of the scope become memories: PROFILE only where there is a schema for them."""
+        policy = self.store_settings.policy_for(self.settings.extraction, scope)
+        if self.profile_schemas_for(scope):
+            return policy
+        return replace(policy, kinds=tuple(kind for kind in policy.kinds if kind is not MemoryKind.PROFILE))
 
     @property
     def policies(self) -> list[ExtractionPolicy]:

@@ -1,6 +1,6 @@
 """What of an extractor's answer may be stored: within the limits of a memory, and said once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ricordo_server.domain.consolidation import is_trusted_less, trust_in
@@ -19,8 +19,10 @@ from ricordo_server.domain.memory import (
     EpisodicDetails,
     MemoryKind,
     ProceduralDetails,
+    ProfileDetails,
     TaxonomicDetails,
 )
+from ricordo_server.domain.profile_schema import ProfileSchema, ProfileSchemaError
 
 
 def keep_storable(candidates: Iterable[Candidate]) -> tuple[list[Candidate], int]:
@@ -88,6 +90,29 @@ def _cut(text: str, limit: int) -> str:
 def _clean(text: str) -> str:
     """Without what PostgreSQL cannot hold: NUL and lone surrogates."""
     return text.replace("\x00", "").encode(errors="ignore").decode().strip()
+
+
+def keep_conforming(
+    candidates: Iterable[Candidate], schemas: Sequence[ProfileSchema]
+) -> tuple[list[Candidate], int]:
+    """Those that are no fields of a profile, or what its schema allows, and how many are not."""
+    by_id = {schema.schema_id: schema for schema in schemas}
+    found = list(candidates)
+    kept = [each for each in found if _conforms(each, by_id)]
+    return kept, len(found) - len(kept)
+
+
+def _conforms(candidate: Candidate, schemas: Mapping[str, ProfileSchema]) -> bool:
+    details = candidate.details
+    if not isinstance(details, ProfileDetails):
+        return True
+    if details.schema_id not in schemas:
+        return False
+    try:
+        schemas[details.schema_id].value_of(details.field_name, candidate.content)
+    except ProfileSchemaError:
+        return False
+    return True
 
 
 def keep_topics(candidates: Iterable[Candidate], allowed: Sequence[str]) -> tuple[list[Candidate], int]:

@@ -7,9 +7,16 @@ from enum import StrEnum
 from typing import Protocol
 
 from ricordo_server.domain.memory import Details, Memory, MemoryKind
+from ricordo_server.domain.profile_schema import ProfileSchema
 
 # The kinds that are learned from turns, each by a reading of its own.
-EXTRACTED_KINDS = (MemoryKind.SEMANTIC, MemoryKind.EPISODIC, MemoryKind.PROCEDURAL, MemoryKind.TAXONOMIC)
+EXTRACTED_KINDS = (
+    MemoryKind.SEMANTIC,
+    MemoryKind.EPISODIC,
+    MemoryKind.PROCEDURAL,
+    MemoryKind.TAXONOMIC,
+    MemoryKind.PROFILE,
+)
 
 
 @dataclass(frozen=True)
@@ -61,12 +68,15 @@ class Guidance:
 
 @dataclass(frozen=True)
 class ExtractionRequest:
-    """`context` was read before and is there to be understood, not to be extracted again."""
+    """`context` was read before and is there to be understood, not to be extracted again. `schemas` are those of the
+    fields of PROFILE.
+    """
 
     kind: MemoryKind
     utterances: Sequence[Utterance]
     context: Sequence[Utterance] = ()
     guidance: Guidance = Guidance()
+    schemas: Sequence[ProfileSchema] = ()
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,9 @@ class ExtractionPolicy:
         return replace(self, **given)  # type: ignore[arg-type]
 
     def guidance(self, kind: MemoryKind) -> Guidance:
+        """Topics and examples are of what is told in sentences, not of the fields of a profile."""
+        if kind is MemoryKind.PROFILE:
+            return Guidance(self.model, self.prompts.get(kind, ""))
         return Guidance(self.model, self.prompts.get(kind, ""), self.topics, self.examples, self.person)
 
     def zone(self, session_metadata: Metadata) -> tzinfo:

@@ -1,10 +1,12 @@
 """What is to be known of a scope in a structured form: JSON Schemas whose properties are memories of their own."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -40,6 +42,7 @@ KEYWORDS = frozenset(
     ]
 )
 SHOWN_CHARACTERS = 200
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
 class ProfileSchemaError(ValueError):
@@ -101,13 +104,25 @@ class Profile:
 
 def _parse(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, parse_int=_bounded, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ProfileSchemaError(f"it is no JSON: {error}"[:SHOWN_CHARACTERS]) from error
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
+
+
+def _bounded(digits: str) -> int:
+    if not -(2**63) <= (number := int(digits)) < 2**63:
+        raise ValueError("an integer is beyond 64 bits")
+    return number
+
+
+def _finite(digits: str) -> float:
+    if not isfinite(number := float(digits)):
+        raise ValueError("a number is beyond a double")
+    return number
 
 
 def check_schema(text: str) -> None:
@@ -142,6 +157,10 @@ def _check_node(node: Any, place: str, depth: int) -> None:
     if not isinstance(properties, dict):
         raise ProfileSchemaError(f"{place}.properties: give an object of schemas")
     for name, each in properties.items():
+        if not NAME.fullmatch(name):
+            raise ProfileSchemaError(
+                f"{place}.properties: the name {name!r:.64} does not match ^{NAME.pattern}$"
+            )
         _check_node(each, f"{place}.properties.{name:.64}", depth - 1)
     if "items" in node:
         _check_node(node["items"], f"{place}.items", depth - 1)

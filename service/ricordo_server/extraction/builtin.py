@@ -240,4 +240,5 @@ _READERS: Mapping[MemoryKind, Reader] = {
     MemoryKind.EPISODIC: _episode,
     MemoryKind.TAXONOMIC: _terms,
     MemoryKind.PROCEDURAL: _procedures,
+    MemoryKind.PROFILE: lambda utterances: iter(()),  # rules do not know which field a sentence is about
 }

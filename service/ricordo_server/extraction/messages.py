@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ricordo_server.domain.extraction import Compared, ExtractionRequest, Guidance, Person, Utterance
 from ricordo_server.domain.memory import CUSTOM_TOPIC, MANAGED_TOPIC, MemoryKind
+from ricordo_server.domain.profile_schema import ProfileSchema
 from ricordo_server.extraction.prompts import load_prompt
 
 Message = dict[str, str]
@@ -24,6 +25,7 @@ def extraction_messages(request: ExtractionRequest, schema: Mapping[str, object]
         load_prompt("frame"),
         guidance.prompt or load_prompt(request.kind.lower()),
         *_person(request),
+        *_schemas(request.schemas if request.kind is MemoryKind.PROFILE else ()),
         *_topics(guidance),
         *_examples(guidance),
         f"Answer with one JSON object of this schema and nothing else:\n{json.dumps(schema)}",
@@ -39,6 +41,12 @@ def _person(request: ExtractionRequest) -> Iterator[str]:
     third = request.guidance.person is Person.THIRD
     if request.kind is MemoryKind.SEMANTIC and (third or not request.guidance.prompt):
         yield load_prompt("third_person" if third else "first_person")
+
+
+def _schemas(schemas: Sequence[ProfileSchema]) -> Iterator[str]:
+    if schemas:
+        listed = [f"{schema.schema_id}: {schema.json_schema}" for schema in schemas]
+        yield "The schemas, each behind its `schema_id`:\n" + "\n".join(listed)
 
 
 def _topics(guidance: Guidance) -> Iterator[str]:

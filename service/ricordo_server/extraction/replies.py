@@ -15,6 +15,7 @@ from ricordo_server.domain.memory import (
     EpisodicDetails,
     MemoryKind,
     ProceduralDetails,
+    ProfileDetails,
     TaxonomicDetails,
     made_key,
 )
@@ -85,6 +86,17 @@ class Term(Item):
         return {"key": made_key(self.domain, self.term), "details": details}
 
 
+class Field(Item):
+    schema_id: str
+    field: str
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "key": made_key(self.schema_id, self.field),
+            "details": ProfileDetails(self.schema_id, self.field),
+        }
+
+
 class Verdict(_Said):
     """On the candidate of this number; `known` is the number of the memory it is about."""
 
@@ -100,6 +112,7 @@ ITEM_OF_KIND: Mapping[MemoryKind, type[Item]] = {
     MemoryKind.EPISODIC: Episode,
     MemoryKind.PROCEDURAL: Procedure,
     MemoryKind.TAXONOMIC: Term,
+    MemoryKind.PROFILE: Field,
 }
 
 

@@ -12,7 +12,7 @@ VERSIONS = {
     "semantic": 2,
     "first_person": 1,
     "third_person": 1,
-    **dict.fromkeys(("episodic", "procedural", "taxonomic"), 1),
+    **dict.fromkeys(("episodic", "procedural", "taxonomic", "profile"), 1),
 }
 
 

@@ -56,7 +56,7 @@ def encode_profile(profile: Profile) -> profile_pb2.Profile:
 
 def _encode_field(field: ProfileField) -> profile_pb2.ProfileField:
     return profile_pb2.ProfileField(
-        json_value=json.dumps(field.value, ensure_ascii=False),
+        json_value=json.dumps(field.value),
         memory_id=field.memory_id,
         revision=field.revision,
         update_time=encode_time(field.update_time),
