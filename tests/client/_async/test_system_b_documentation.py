@@ -559,6 +559,75 @@ async def test_what_generate_changed_can_be_rolled_back(banks: AsyncMemoryBanks,
     assert rolled.response.fact == "I live in Rome."
 
 
+async def test_metadata_meets_that_of_a_changed_memory(banks: AsyncMemoryBanks, bank: str) -> None:
+    async def learn(
+        fact: str, strategy: str, **metadata: str
+    ) -> types.GenerateMemoriesResponseGeneratedMemory:
+        operation = await banks.memories.generate(
+            name=bank,
+            direct_memories_source={"direct_memories": [{"fact": fact}]},
+            scope=SCOPE,
+            config={"metadata": metadata, "metadata_merge_strategy": strategy},
+        )
+        assert operation.response is not None
+        return operation.response.generated_memories[0]
+
+    def plain(made: types.GenerateMemoriesResponseGeneratedMemory) -> dict[str, Any]:
+        return {key: value.value for key, value in made.memory.metadata.items()}
+
+    await learn("I live in Rome.", "OVERWRITE", a="1", b="1")
+    merged = await learn("I live in Berlin.", "MERGE", b="2")
+    assert (merged.action, plain(merged)) == ("UPDATED", {"a": "1", "b": "2"})
+    replaced = await learn("I live in Paris.", "overwrite", c="3")
+    assert (replaced.action, plain(replaced)) == ("UPDATED", {"c": "3"})
+    apart = await learn("I live in Oslo.", "REQUIRE_EXACT_MATCH", d="4")
+    assert (apart.action, plain(apart)) == ("CREATED", {"d": "4"})
+
+
+async def test_without_consolidation_nothing_is_changed(banks: AsyncMemoryBanks, bank: str) -> None:
+    for fact in ("I live in Rome.", "I live in Berlin."):
+        await banks.memories.generate(
+            name=bank,
+            direct_memories_source={"direct_memories": [{"fact": fact}]},
+            scope=SCOPE,
+            config={"disable_consolidation": True},
+        )
+    assert await facts(banks, bank) == ["I live in Berlin.", "I live in Rome."]
+
+
+async def test_only_allowed_topics_are_kept(banks: AsyncMemoryBanks, bank: str) -> None:
+    tea, work = ({"custom_memory_topic_label": label} for label in ("tea", "work"))
+    await banks.memories.generate(
+        name=bank,
+        direct_memories_source={
+            "direct_memories": [
+                {"fact": "I drink oolong.", "topics": [tea]},
+                {"fact": "I am a welder.", "topics": [work]},
+            ]
+        },
+        scope=SCOPE,
+        config={"allowed_topics": [tea]},
+    )
+    assert await facts(banks, bank) == ["I drink oolong."]
+
+
+# Whose
+
+
+async def test_a_credential_of_a_user_reaches_that_user_s_memories_only(
+    live: AsyncClient, banks: AsyncMemoryBanks, bank: str
+) -> None:
+    for user in ("ada", "bob"):
+        await remember(banks, bank, f"of {user}", scope={"user_id": user})
+    ada = live.acting_as("ada").memory_banks.memories
+    listed = await ada.list(name=bank)
+    assert [each.fact async for each in listed] == ["of ada"]
+    with pytest.raises(errors.MemoryAuthError):
+        await ada.retrieve(name=bank, scope={"user_id": "bob"})
+    with pytest.raises(errors.MemoryAuthError):
+        await ada.create(name=bank, fact="x", scope={"user_id": "bob"})
+
+
 # Purging
 
 

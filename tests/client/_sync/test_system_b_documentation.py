@@ -546,6 +546,73 @@ def test_what_generate_changed_can_be_rolled_back(banks: MemoryBanks, bank: str)
     assert rolled.response.fact == "I live in Rome."
 
 
+def test_metadata_meets_that_of_a_changed_memory(banks: MemoryBanks, bank: str) -> None:
+    def learn(fact: str, strategy: str, **metadata: str) -> types.GenerateMemoriesResponseGeneratedMemory:
+        operation = banks.memories.generate(
+            name=bank,
+            direct_memories_source={"direct_memories": [{"fact": fact}]},
+            scope=SCOPE,
+            config={"metadata": metadata, "metadata_merge_strategy": strategy},
+        )
+        assert operation.response is not None
+        return operation.response.generated_memories[0]
+
+    def plain(made: types.GenerateMemoriesResponseGeneratedMemory) -> dict[str, Any]:
+        return {key: value.value for key, value in made.memory.metadata.items()}
+
+    learn("I live in Rome.", "OVERWRITE", a="1", b="1")
+    merged = learn("I live in Berlin.", "MERGE", b="2")
+    assert (merged.action, plain(merged)) == ("UPDATED", {"a": "1", "b": "2"})
+    replaced = learn("I live in Paris.", "overwrite", c="3")
+    assert (replaced.action, plain(replaced)) == ("UPDATED", {"c": "3"})
+    apart = learn("I live in Oslo.", "REQUIRE_EXACT_MATCH", d="4")
+    assert (apart.action, plain(apart)) == ("CREATED", {"d": "4"})
+
+
+def test_without_consolidation_nothing_is_changed(banks: MemoryBanks, bank: str) -> None:
+    for fact in ("I live in Rome.", "I live in Berlin."):
+        banks.memories.generate(
+            name=bank,
+            direct_memories_source={"direct_memories": [{"fact": fact}]},
+            scope=SCOPE,
+            config={"disable_consolidation": True},
+        )
+    assert facts(banks, bank) == ["I live in Berlin.", "I live in Rome."]
+
+
+def test_only_allowed_topics_are_kept(banks: MemoryBanks, bank: str) -> None:
+    tea, work = ({"custom_memory_topic_label": label} for label in ("tea", "work"))
+    banks.memories.generate(
+        name=bank,
+        direct_memories_source={
+            "direct_memories": [
+                {"fact": "I drink oolong.", "topics": [tea]},
+                {"fact": "I am a welder.", "topics": [work]},
+            ]
+        },
+        scope=SCOPE,
+        config={"allowed_topics": [tea]},
+    )
+    assert facts(banks, bank) == ["I drink oolong."]
+
+
+# Whose
+
+
+def test_a_credential_of_a_user_reaches_that_user_s_memories_only(
+    live: Client, banks: MemoryBanks, bank: str
+) -> None:
+    for user in ("ada", "bob"):
+        remember(banks, bank, f"of {user}", scope={"user_id": user})
+    ada = live.acting_as("ada").memory_banks.memories
+    listed = ada.list(name=bank)
+    assert [each.fact for each in listed] == ["of ada"]
+    with pytest.raises(errors.MemoryAuthError):
+        ada.retrieve(name=bank, scope={"user_id": "bob"})
+    with pytest.raises(errors.MemoryAuthError):
+        ada.create(name=bank, fact="x", scope={"user_id": "bob"})
+
+
 # Purging
 
 
