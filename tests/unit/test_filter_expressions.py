@@ -1,6 +1,7 @@
 """Filters as text: trees printed to the grammar are read back, and what is wrong is said with its place."""
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.filter import AllOf, AnyOf, Comparator, Comparison, Filter, Negated
-from ricordo_server.domain.filter_fields import MEMORY_FIELDS, TURN_FIELDS, FieldType
+from ricordo_server.domain.filter_fields import KEYED_FIELDS, MEMORY_FIELDS, TURN_FIELDS, FieldType
 from ricordo_server.rpc.convert.filter_expressions import decode_filter_expression
 from tests.db.filter_rows import comparisons
 
@@ -86,6 +87,68 @@ def shape(tree: Filter) -> str:
 @given(trees())
 def test_a_tree_that_is_printed_is_read_back(tree: Filter) -> None:
     read = decode_filter_expression(print_tree(tree), MEMORY_FIELDS)
+    assert read
+    assert shape(read) == shape(tree)
+
+
+CAMEL = {"create_time": "createTime", "update_time": "updateTime", "event_time": "eventTime"}
+TOPICS = {"managed": ["managed_memory_topic", "managedMemoryTopic"], "custom": ["custom_memory_topic_label"]}
+BARE = re.compile(r"(?![\d-])(?!(?:AND|OR|NOT|true|false|null)$)[A-Za-z0-9_-]+")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@st.composite
+def spelled(draw: st.DrawFn, tree: Filter) -> str:
+    """The tree as users of memory banks write it, each comparison in one of the ways there are."""
+    match tree:
+        case AllOf(parts=parts):
+            return f"({' AND '.join(draw(spelled(part)) for part in parts)})"
+        case AnyOf(parts=parts):
+            return f"({' OR '.join(draw(spelled(part)) for part in parts)})"
+        case Negated(part=Comparison() as part) if part.comparator is Comparator.EQ and draw(st.booleans()):
+            return draw(spelled(part)).replace(" = ", " != ", 1)
+        case Negated(part=part):
+            return draw(st.sampled_from(["NOT ", "-"])) + draw(spelled(part))
+        case Comparison(path=path, comparator=comparator, values=values):
+            gap = draw(st.sampled_from(["", " "])) if comparator is Comparator.HAS else " "
+            value = draw(spelled_value(path, comparator, values[0])) if values else "*"
+            return f"{draw(spelled_path(path))}{gap}{OPERATORS[comparator]} {value}"
+
+
+@st.composite
+def spelled_path(draw: st.DrawFn, path: tuple[str, ...]) -> str:
+    if path[0] in KEYED_FIELDS:
+        return ".".join([path[0], *map(quoted, path[1:])])
+    if path[0] == "topics":
+        return ".".join([path[0], *(draw(st.sampled_from([part, *TOPICS[part]])) for part in path[1:])])
+    return draw(st.sampled_from([path[0], CAMEL.get(path[0], path[0])]))
+
+
+@st.composite
+def spelled_value(draw: st.DrawFn, path: tuple[str, ...], comparator: Comparator, value: Any) -> str:
+    ways = [print_value(value)]
+    if isinstance(value, datetime) and MEMORY_FIELDS.find(path) is FieldType.TIME:
+        microseconds = (value - EPOCH) // timedelta(microseconds=1)
+        ways += [
+            quoted(value.isoformat()),
+            quoted(value.isoformat().replace("+00:00", "Z")),
+            str(microseconds),
+        ]
+    if (
+        isinstance(value, str)
+        and comparator in (Comparator.HAS, Comparator.CONTAINS)
+        and BARE.fullmatch(value)
+    ):
+        ways.append(value)
+    return draw(st.sampled_from(ways))
+
+
+@settings(max_examples=1_000)
+@given(st.data())
+def test_however_a_tree_is_spelled_it_is_read_back(data: st.DataObject) -> None:
+    tree = data.draw(trees())
+    text = data.draw(spelled(tree))
+    read = decode_filter_expression(text, MEMORY_FIELDS)
     assert read
     assert shape(read) == shape(tree)
 
