@@ -47,6 +47,7 @@ GROUPS = {
     "list_snapshots list_turns pop_turn promote record_turn search_turns update",
     "stores": "create delete get grant list list_grants revoke update",
     "memory_stores": "create delete get grant_permission list update",
+    "session_stores": "create get list",
     "memory_banks": "create delete get get_operation list memories update wait_operation",
     "memory_banks.memories": "create delete generate get list purge retrieve retrieve_profiles revisions "
     "rollback update",

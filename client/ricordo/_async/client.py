@@ -13,7 +13,9 @@ from ricordo._async.memory_banks import AsyncMemoryBanks
 from ricordo._async.memory_stores import AsyncMemoryStores
 from ricordo._async.operations import AsyncOperations
 from ricordo._async.projects import AsyncAdmin, AsyncProject
+from ricordo._async.session_stores import AsyncSessionStores
 from ricordo._async.sessions import AsyncSessions
+from ricordo._async.stored_sessions import AsyncSessionParts
 from ricordo._async.stores import AsyncStores
 from ricordo._settings import DEFAULT_TARGET, DEFAULT_TIMEOUT, TokenProvider, make_credential, make_settings
 from ricordo.errors import MemoryClientError
@@ -36,6 +38,7 @@ class AsyncClient:
         context: One block of context for the next prompt.
         stores: The containers of the project.
         memory_stores: The same as stores of entries, which agents keep under paths.
+        session_stores: The same as stores of sessions, each an ordered list of items.
         memory_banks: The same as banks of memories, by free scopes.
         project: The project of the credential.
         identity: Who the caller is, service accounts and tokens.
@@ -100,6 +103,9 @@ class AsyncClient:
         self.project = AsyncProject(self._connection)
         self.identity = AsyncIdentity(self._connection)
         self.memory_stores = AsyncMemoryStores(self.stores, self.memories)
+        self.session_stores = AsyncSessionStores(
+            self.stores, AsyncSessionParts(self.sessions, self.extraction, self.memories)
+        )
         self.memory_banks = AsyncMemoryBanks(
             self.stores, self.memories, self.extraction, self.sessions, self.operations, self.identity
         )

@@ -58,15 +58,20 @@ def scope_of(actor_id: str, session_id: str | None) -> models.Scope:
     Raises:
         MemoryClientError: No actor is given: entries of one actor are never seen by another.
     """
-    return models.Scope(user_id=_actor(actor_id), session_id=(session_id or "").strip())
+    return models.Scope(user_id=actor(actor_id), session_id=(session_id or "").strip())
 
 
 def matching(actor_id: str, session_id: str | None) -> models.Matching:
     """Which entries a read may see; a session leaves out those without one."""
-    return models.Matching(user_id=_actor(actor_id), session_id=(session_id or "").strip())
+    return models.Matching(user_id=actor(actor_id), session_id=(session_id or "").strip())
 
 
-def _actor(actor_id: str) -> str:
+def actor(actor_id: str) -> str:
+    """The actor, when one is given.
+
+    Raises:
+        MemoryClientError: None is.
+    """
     if not isinstance(actor_id, str) or not actor_id.strip():
         raise MemoryClientError("actor_id is required: entries of one actor are never seen by another")
     return actor_id

@@ -15,7 +15,9 @@ from ricordo._sync.memory_banks import MemoryBanks
 from ricordo._sync.memory_stores import MemoryStores
 from ricordo._sync.operations import Operations
 from ricordo._sync.projects import Admin, Project
+from ricordo._sync.session_stores import SessionStores
 from ricordo._sync.sessions import Sessions
+from ricordo._sync.stored_sessions import SessionParts
 from ricordo._sync.stores import Stores
 from ricordo.errors import MemoryClientError
 from ricordo.identity import first_given
@@ -37,6 +39,7 @@ class Client:
         context: One block of context for the next prompt.
         stores: The containers of the project.
         memory_stores: The same as stores of entries, which agents keep under paths.
+        session_stores: The same as stores of sessions, each an ordered list of items.
         memory_banks: The same as banks of memories, by free scopes.
         project: The project of the credential.
         identity: Who the caller is, service accounts and tokens.
@@ -101,6 +104,9 @@ class Client:
         self.project = Project(self._connection)
         self.identity = Identity(self._connection)
         self.memory_stores = MemoryStores(self.stores, self.memories)
+        self.session_stores = SessionStores(
+            self.stores, SessionParts(self.sessions, self.extraction, self.memories)
+        )
         self.memory_banks = MemoryBanks(
             self.stores, self.memories, self.extraction, self.sessions, self.operations, self.identity
         )

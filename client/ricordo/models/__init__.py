@@ -107,6 +107,7 @@ from ricordo.models.results import (
 )
 from ricordo.models.scope import Exactly, Matching, ReadableBy, Scope, ScopeFilter
 from ricordo.models.search import LegScores, MemoryHit, SearchReport, SearchResult, TurnHit
+from ricordo.models.session_item import SessionItem
 from ricordo.models.settings import (
     ContextDefaults,
     CustomType,
@@ -255,6 +256,7 @@ __all__ = [
     "ServiceAccount",
     "ServiceAccountSecret",
     "Session",
+    "SessionItem",
     "SessionRange",
     "Snapshot",
     "SourceOutcome",

@@ -64,7 +64,7 @@ class RicordoSession:
         )
         items: list[TResponseInputItem] = []
         async for turn in turns:
-            found = await self._items_of(turn)
+            found = _items_of(turn)
             items += reversed(found) if limit else found
             if limit and len(items) >= limit:
                 break
@@ -83,7 +83,7 @@ class RicordoSession:
             turn = await self._sessions.pop_turn(self._scope, store=self._store)
         except NotFoundError:
             return None
-        return (await self._items_of(turn))[-1]
+        return _items_of(turn)[-1]
 
     async def clear_session(self) -> None:
         """Takes every turn back, with what was learned from these alone."""
@@ -92,7 +92,6 @@ class RicordoSession:
         except NotFoundError:
             return
 
-    async def _items_of(self, turn: Turn) -> list[TResponseInputItem]:
-        if turn.content_omitted:
-            turn = await self._sessions.get_turn(turn.turn_id, store=self._store)
-        return [cast(TResponseInputItem, item) for item in decode_items(turn)]
+
+def _items_of(turn: Turn) -> list[TResponseInputItem]:
+    return [cast(TResponseInputItem, item) for item in decode_items(turn)]
