@@ -43,8 +43,8 @@ GROUPS = {
     "memories": "batch_create create delete delete_matching get get_by_key list list_domains move purge put "
     "retrieve_profiles revisions rollback search update",
     "operations": "cancel get list wait",
-    "sessions": "batch_record_turns clear create delete delete_turn fork get get_extraction_status get_turn list "
-    "list_snapshots list_turns pop_turn promote record_turn search_turns update",
+    "sessions": "batch_record_turns clear create delete delete_turn fork get get_extraction_status get_turn ingest "
+    "list list_snapshots list_turns pop_turn promote record_turn search_turns update",
     "stores": "create delete get grant list list_grants revoke update",
     "memory_stores": "create delete get grant_permission list update",
     "session_stores": "create get list",

@@ -272,7 +272,9 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         s.RecordTurnRequest(scope=names.scope, turn=a_turn(names), request_id=names.request_id),
     ],
     "SessionService.BatchRecordTurns": lambda names: [
-        s.BatchRecordTurnsRequest(scope=names.scope, turns=[a_turn(names)])
+        s.BatchRecordTurnsRequest(scope=names.scope, turns=[a_turn(names)]),
+        s.BatchRecordTurnsRequest(scope=names.scope, force_flush=True),
+        s.BatchRecordTurnsRequest(scope=names.scope, trigger_rule=session_pb2.TriggerRule(turn_count=9)),
     ],
     "SessionService.GetTurn": lambda names: [s.GetTurnRequest(turn_id=names.turn_id)],
     "SessionService.DeleteTurn": lambda names: [

@@ -75,6 +75,26 @@ def generate_request(
     )
 
 
+@sendable
+def generation_options(
+    *,
+    consolidate: bool,
+    allowed_topics: Sequence[models.Topic],
+    metadata: Mapping[str, object] | None,
+    metadata_merge_strategy: models.MetadataMergeStrategy | str | None,
+    revision_options: models.RevisionOptions | None,
+) -> generation_pb2.GenerationOptions | None:
+    """How what is learned meets the memories there are; None when nothing is said."""
+    options = generation_pb2.GenerationOptions(
+        disable_consolidation=not consolidate,
+        allowed_topics=[memories.encode_topic(topic) for topic in allowed_topics],
+        metadata=values.encode_metadata(metadata or {}),
+        metadata_merge_strategy=enums.METADATA_MERGE_STRATEGY.encode(metadata_merge_strategy),
+        revision_options=memories.encode_revision_options(revision_options),
+    )
+    return options if options.ByteSize() else None
+
+
 def _encode_range(given: models.SessionRange) -> pb.SessionRange:
     return pb.SessionRange(
         scope=scopes.encode_scope(given.scope),

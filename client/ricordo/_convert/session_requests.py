@@ -11,7 +11,7 @@ from ricordo._convert.sendable import sendable
 from ricordo._convert.turns import encode_turn
 from ricordo.filters import SESSION_FIELDS, TURN_FIELDS, FilterInput
 from ricordo.models import MetadataValue
-from ricordo.v1 import search_pb2, session_pb2
+from ricordo.v1 import generation_pb2, search_pb2, session_pb2
 from ricordo.v1 import session_service_pb2 as pb
 
 
@@ -151,6 +151,38 @@ def batch_record_turns_request(
         scope=scopes.encode_scope(scope),
         turns=[encode_turn(turn) for turn in turns],
         request_id=paging.fresh(request_id),
+    )
+
+
+@sendable
+def ingest_request(
+    turns: Iterable[models.NewTurn],
+    *,
+    scope: models.Scope,
+    trigger_rule: models.TriggerRule | None,
+    force_flush: bool,
+    generation: generation_pb2.GenerationOptions | None,
+    store: str | None,
+    request_id: str | None,
+) -> pb.BatchRecordTurnsRequest:
+    """Asks to record turns of a stream."""
+    return pb.BatchRecordTurnsRequest(
+        store_id=store or "",
+        scope=scopes.encode_scope(scope),
+        turns=[encode_turn(turn) for turn in turns],
+        trigger_rule=None if trigger_rule is None else _encode_rule(trigger_rule),
+        force_flush=force_flush,
+        generation=generation,
+        request_id=paging.fresh(request_id),
+    )
+
+
+def _encode_rule(rule: models.TriggerRule) -> session_pb2.TriggerRule:
+    return session_pb2.TriggerRule(
+        turn_count=rule.turn_count,
+        idle=values.encode_duration(rule.idle),
+        interval=values.encode_duration(rule.interval),
+        overlap=rule.overlap,
     )
 
 

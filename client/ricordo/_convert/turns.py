@@ -66,6 +66,18 @@ def decode_session(session: session_pb2.Session) -> models.Session:
         update_time=values.decode_time(session.update_time),
         last_activity_time=values.decode_time(session.last_activity_time),
         last_turn_seq=session.last_turn_seq,
+        trigger_rule=_decode_rule(session.trigger_rule) if session.HasField("trigger_rule") else None,
+        extracted_turn_seq=session.extracted_turn_seq,
+    )
+
+
+def _decode_rule(rule: session_pb2.TriggerRule) -> models.TriggerRule:
+    timing = rule.WhichOneof("timing")
+    return models.TriggerRule(
+        turn_count=rule.turn_count if rule.HasField("turn_count") else None,
+        idle=rule.idle.ToTimedelta() if timing == "idle" else None,
+        interval=rule.interval.ToTimedelta() if timing == "interval" else None,
+        overlap=rule.overlap,
     )
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ricordo import models
 from ricordo._convert import session_requests as requests
+from ricordo._convert.generation import generation_options, read_generation
+from ricordo._convert.operations import decode_operation
 from ricordo._convert.paging import at_page
 from ricordo._convert.searches import decode_turn_hits, encode_options
 from ricordo._convert.snapshots import (
@@ -22,6 +24,8 @@ from ricordo._convert.turns import (
     decode_turn,
 )
 from ricordo._sync.channel import Connection
+from ricordo._sync.ingestion import Ingestion
+from ricordo._sync.operations import OperationHandle, Operations
 from ricordo._sync.pager import Pager
 from ricordo.filters import FilterInput
 from ricordo.models import MetadataValue, SearchMode, View
@@ -288,6 +292,67 @@ class Sessions:
         request = requests.batch_record_turns_request(turns, scope=scope, store=store, request_id=request_id)
         reply = self._connection.call(lambda stubs: stubs.sessions.BatchRecordTurns, request, timeout)
         return tuple(map(decode_recorded, reply.results))
+
+    def ingest(
+        self,
+        turns: Iterable[models.NewTurn],
+        *,
+        scope: models.Scope,
+        trigger_rule: models.TriggerRule | None = None,
+        force_flush: bool = False,
+        consolidate: bool = True,
+        allowed_topics: Sequence[models.Topic] = (),
+        metadata: Mapping[str, object] | None = None,
+        metadata_merge_strategy: models.MetadataMergeStrategy | str | None = None,
+        revision_options: models.RevisionOptions | None = None,
+        store: str | None = None,
+        request_id: str | None = None,
+        timeout: float | None = None,
+    ) -> Ingestion:
+        """Records turns of a stream of events, and says when memories are made of them.
+
+        A turn with a known `idempotency_key` (the event's id) is not recorded again. Turns are learned from in the
+        order of their `event_time`, else as they came.
+
+        Args:
+            turns: What was said, up to 500; none with `trigger_rule` or `force_flush`.
+            scope: The session, made on the way: a user or labels, and `session_id`.
+            trigger_rule: Kept on the session, for these turns and all that wait or come; `TriggerRule()`: the
+                project's policy again. None: as it is.
+            force_flush: Make memories of all turns that wait, now.
+            consolidate: False: no memory is updated or replaced for what is said now.
+            allowed_topics: Keep only what is about one of these; none: everything.
+            metadata: For each memory made or updated of the turns that wait.
+            metadata_merge_strategy: How it meets that of a memory which is updated; None: `overwrite`.
+            revision_options: How each change is kept as a revision; None: as the store says.
+            store: The store; None: `default`.
+            request_id: Makes a repeat by the caller safe.
+            timeout: Seconds; None: the client's.
+
+        Raises:
+            MemoryBadRequestError: The rule makes no sense.
+        """
+        generation = generation_options(
+            consolidate=consolidate,
+            allowed_topics=allowed_topics,
+            metadata=metadata,
+            metadata_merge_strategy=metadata_merge_strategy,
+            revision_options=revision_options,
+        )
+        request = requests.ingest_request(
+            turns,
+            scope=scope,
+            trigger_rule=trigger_rule,
+            force_flush=force_flush,
+            generation=generation,
+            store=store,
+            request_id=request_id,
+        )
+        reply = self._connection.call(lambda stubs: stubs.sessions.BatchRecordTurns, request, timeout)
+        operation = decode_operation(reply.operation) if reply.HasField("operation") else None
+        operations = Operations(self._connection)
+        handle = OperationHandle(operations, operation, read_generation) if operation else None
+        return Ingestion(tuple(map(decode_recorded, reply.results)), handle)
 
     def get_turn(
         self, turn_id: str, *, store: str | None = None, timeout: float | None = None

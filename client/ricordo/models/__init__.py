@@ -135,7 +135,16 @@ from ricordo.models.snapshot import (
     Snapshot,
 )
 from ricordo.models.store_entry import EntrySource, StoreEntry
-from ricordo.models.turn import DeletedSession, DeletedTurn, NewTurn, RecordedTurn, Session, ToolCall, Turn
+from ricordo.models.turn import (
+    DeletedSession,
+    DeletedTurn,
+    NewTurn,
+    RecordedTurn,
+    Session,
+    ToolCall,
+    TriggerRule,
+    Turn,
+)
 
 __all__ = [
     "AccessToken",
@@ -273,6 +282,7 @@ __all__ = [
     "ToolCall",
     "Topic",
     "TopicOfInterest",
+    "TriggerRule",
     "Turn",
     "TurnHit",
     "View",

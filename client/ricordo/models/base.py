@@ -179,9 +179,10 @@ class ProjectRole(Word):
 
 
 class FailureClass(Word):
-    """Why background work failed; `content` is not tried again, the others later and later."""
+    """Why background work failed; `content` and `cancelled` are not tried again, the others later and later."""
 
     TRANSIENT = "transient"
     RATE_LIMIT = "rate_limit"
     CREDENTIAL = "credential"
     CONTENT = "content"
+    CANCELLED = "cancelled"

@@ -11,6 +11,7 @@ class OperationKind(Word):
     """What an operation does."""
 
     GENERATE_MEMORIES = "generate_memories"
+    EXTRACT_SESSION = "extract_session"
 
 
 class OperationError(Model):

@@ -1,15 +1,40 @@
 """Short-term memory: sessions of turns."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ricordo.models.base import Metadata, Model
 from ricordo.models.scope import Scope
 
 
+class TriggerRule(Model):
+    """When turns of a session that wait are made memories of: whatever comes first, 24 hours after the last anyway.
+
+    `turn_count` of them wait, 1 to 1,000; no turn came for the time `idle`; `interval`, in whole minutes, is over
+    since the first that waits. `overlap` turns before them are given along, to be understood; at most 20. With
+    nothing at all: when the project's policy says.
+    """
+
+    turn_count: int | None = None
+    idle: timedelta | None = None
+    interval: timedelta | None = None
+    overlap: int = 0
+
+    @model_validator(mode="after")
+    def _check_timing(self) -> Self:
+        if self.idle is not None and self.interval is not None:
+            raise ValueError("give idle or interval, not both")
+        return self
+
+
 class Session(Model):
-    """A conversation, unique by store and scope. `last_turn_seq` is 0 before the first turn."""
+    """A conversation, unique by store and scope.
+
+    `last_turn_seq` is 0 before the first turn. Every turn up to `extracted_turn_seq` is extracted, in every kind.
+    With a `trigger_rule` it is extracted when that says, else when the project's policy does.
+    """
 
     store_id: str
     scope: Scope
@@ -20,6 +45,8 @@ class Session(Model):
     update_time: datetime
     last_activity_time: datetime
     last_turn_seq: int = 0
+    trigger_rule: TriggerRule | None = None
+    extracted_turn_seq: int = 0
 
 
 class ToolCall(Model):

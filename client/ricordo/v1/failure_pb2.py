@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18ricordo/v1/failure.proto\x12\nricordo.v1*\xa1\x01\n\x0c\x46\x61ilureClass\x12\x1d\n\x19\x46\x41ILURE_CLASS_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46\x41ILURE_CLASS_TRANSIENT\x10\x01\x12\x1c\n\x18\x46\x41ILURE_CLASS_RATE_LIMIT\x10\x02\x12\x1c\n\x18\x46\x41ILURE_CLASS_CREDENTIAL\x10\x03\x12\x19\n\x15\x46\x41ILURE_CLASS_CONTENT\x10\x04\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18ricordo/v1/failure.proto\x12\nricordo.v1*\xbe\x01\n\x0c\x46\x61ilureClass\x12\x1d\n\x19\x46\x41ILURE_CLASS_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46\x41ILURE_CLASS_TRANSIENT\x10\x01\x12\x1c\n\x18\x46\x41ILURE_CLASS_RATE_LIMIT\x10\x02\x12\x1c\n\x18\x46\x41ILURE_CLASS_CREDENTIAL\x10\x03\x12\x19\n\x15\x46\x41ILURE_CLASS_CONTENT\x10\x04\x12\x1b\n\x17\x46\x41ILURE_CLASS_CANCELLED\x10\x05\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,5 +33,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
   _globals['_FAILURECLASS']._serialized_start=41
-  _globals['_FAILURECLASS']._serialized_end=202
+  _globals['_FAILURECLASS']._serialized_end=231
 # @@protoc_insertion_point(module_scope)

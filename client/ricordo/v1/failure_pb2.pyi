@@ -32,6 +32,8 @@ class _FailureClassEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FailureC
     """A credential that is refused: tried again in minutes, since keys are rotated by people."""
     FAILURE_CLASS_CONTENT: _FailureClass.ValueType  # 4
     """The input itself: not tried again."""
+    FAILURE_CLASS_CANCELLED: _FailureClass.ValueType  # 5
+    """Its operation was cancelled: tried again by RetryFailure only."""
 
 class FailureClass(_FailureClass, metaclass=_FailureClassEnumTypeWrapper):
     """Why a step of background work failed: can it succeed later without the request changing?"""
@@ -46,4 +48,6 @@ FAILURE_CLASS_CREDENTIAL: FailureClass.ValueType  # 3
 """A credential that is refused: tried again in minutes, since keys are rotated by people."""
 FAILURE_CLASS_CONTENT: FailureClass.ValueType  # 4
 """The input itself: not tried again."""
+FAILURE_CLASS_CANCELLED: FailureClass.ValueType  # 5
+"""Its operation was cancelled: tried again by RetryFailure only."""
 Global___FailureClass: _TypeAlias = FailureClass  # noqa: Y015

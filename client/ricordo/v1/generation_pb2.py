@@ -23,9 +23,10 @@ _sym_db = _symbol_database.Default()
 
 
 from ricordo.v1 import memory_pb2 as ricordo_dot_v1_dot_memory__pb2
+from ricordo.v1 import metadata_pb2 as ricordo_dot_v1_dot_metadata__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bricordo/v1/generation.proto\x12\nricordo.v1\x1a\x17ricordo/v1/memory.proto\"o\n\x10GenerationResult\x12-\n\x08memories\x18\x01 \x03(\x0b\x32\x1b.ricordo.v1.GeneratedMemory\x12,\n\x06report\x18\x02 \x01(\x0b\x32\x1c.ricordo.v1.GenerationReport\"|\n\x0fGeneratedMemory\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12*\n\x06\x61\x63tion\x18\x02 \x01(\x0e\x32\x1a.ricordo.v1.RevisionAction\x12\x19\n\x11previous_revision\x18\x03 \x01(\x03\"\x97\x01\n\x10GenerationReport\x12\x13\n\x0bknown_count\x18\x01 \x01(\x03\x12\x16\n\x0eunquoted_count\x18\x02 \x01(\x03\x12\x15\n\rinvalid_count\x18\x03 \x01(\x03\x12\x17\n\x0foff_topic_count\x18\x04 \x01(\x03\x12\x12\n\nincomplete\x18\x05 \x01(\x08\x12\x12\n\nheld_count\x18\x06 \x01(\x03*\xbb\x01\n\x15MetadataMergeStrategy\x12\'\n#METADATA_MERGE_STRATEGY_UNSPECIFIED\x10\x00\x12%\n!METADATA_MERGE_STRATEGY_OVERWRITE\x10\x01\x12!\n\x1dMETADATA_MERGE_STRATEGY_MERGE\x10\x02\x12/\n+METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH\x10\x03\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bricordo/v1/generation.proto\x12\nricordo.v1\x1a\x17ricordo/v1/memory.proto\x1a\x19ricordo/v1/metadata.proto\"\xe3\x02\n\x11GenerationOptions\x12\x1d\n\x15\x64isable_consolidation\x18\x01 \x01(\x08\x12)\n\x0e\x61llowed_topics\x18\x02 \x03(\x0b\x32\x11.ricordo.v1.Topic\x12=\n\x08metadata\x18\x03 \x03(\x0b\x32+.ricordo.v1.GenerationOptions.MetadataEntry\x12\x42\n\x17metadata_merge_strategy\x18\x04 \x01(\x0e\x32!.ricordo.v1.MetadataMergeStrategy\x12\x35\n\x10revision_options\x18\x05 \x01(\x0b\x32\x1b.ricordo.v1.RevisionOptions\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\"o\n\x10GenerationResult\x12-\n\x08memories\x18\x01 \x03(\x0b\x32\x1b.ricordo.v1.GeneratedMemory\x12,\n\x06report\x18\x02 \x01(\x0b\x32\x1c.ricordo.v1.GenerationReport\"|\n\x0fGeneratedMemory\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.ricordo.v1.Memory\x12*\n\x06\x61\x63tion\x18\x02 \x01(\x0e\x32\x1a.ricordo.v1.RevisionAction\x12\x19\n\x11previous_revision\x18\x03 \x01(\x03\"\x97\x01\n\x10GenerationReport\x12\x13\n\x0bknown_count\x18\x01 \x01(\x03\x12\x16\n\x0eunquoted_count\x18\x02 \x01(\x03\x12\x15\n\rinvalid_count\x18\x03 \x01(\x03\x12\x17\n\x0foff_topic_count\x18\x04 \x01(\x03\x12\x12\n\nincomplete\x18\x05 \x01(\x08\x12\x12\n\nheld_count\x18\x06 \x01(\x03*\xbb\x01\n\x15MetadataMergeStrategy\x12\'\n#METADATA_MERGE_STRATEGY_UNSPECIFIED\x10\x00\x12%\n!METADATA_MERGE_STRATEGY_OVERWRITE\x10\x01\x12!\n\x1dMETADATA_MERGE_STRATEGY_MERGE\x10\x02\x12/\n+METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH\x10\x03\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,12 +34,18 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ricordo.v1.generation_pb2',
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
-  _globals['_METADATAMERGESTRATEGY']._serialized_start=462
-  _globals['_METADATAMERGESTRATEGY']._serialized_end=649
-  _globals['_GENERATIONRESULT']._serialized_start=68
-  _globals['_GENERATIONRESULT']._serialized_end=179
-  _globals['_GENERATEDMEMORY']._serialized_start=181
-  _globals['_GENERATEDMEMORY']._serialized_end=305
-  _globals['_GENERATIONREPORT']._serialized_start=308
-  _globals['_GENERATIONREPORT']._serialized_end=459
+  _globals['_GENERATIONOPTIONS_METADATAENTRY']._loaded_options = None
+  _globals['_GENERATIONOPTIONS_METADATAENTRY']._serialized_options = b'8\001'
+  _globals['_METADATAMERGESTRATEGY']._serialized_start=847
+  _globals['_METADATAMERGESTRATEGY']._serialized_end=1034
+  _globals['_GENERATIONOPTIONS']._serialized_start=96
+  _globals['_GENERATIONOPTIONS']._serialized_end=451
+  _globals['_GENERATIONOPTIONS_METADATAENTRY']._serialized_start=377
+  _globals['_GENERATIONOPTIONS_METADATAENTRY']._serialized_end=451
+  _globals['_GENERATIONRESULT']._serialized_start=453
+  _globals['_GENERATIONRESULT']._serialized_end=564
+  _globals['_GENERATEDMEMORY']._serialized_start=566
+  _globals['_GENERATEDMEMORY']._serialized_end=690
+  _globals['_GENERATIONREPORT']._serialized_start=693
+  _globals['_GENERATIONREPORT']._serialized_end=844
 # @@protoc_insertion_point(module_scope)

@@ -9,6 +9,7 @@ from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from ricordo.v1 import memory_pb2 as _memory_pb2
+from ricordo.v1 import metadata_pb2 as _metadata_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -47,6 +48,73 @@ METADATA_MERGE_STRATEGY_MERGE: MetadataMergeStrategy.ValueType  # 2
 METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH: MetadataMergeStrategy.ValueType  # 3
 """Only memories with exactly the given metadata are compared, updated and replaced."""
 Global___MetadataMergeStrategy: _TypeAlias = MetadataMergeStrategy  # noqa: Y015
+
+@_typing.final
+class GenerationOptions(_message.Message):
+    """How what is learned meets the memories there are."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class MetadataEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        @_builtins.property
+        def value(self) -> _metadata_pb2.MetadataValue: ...
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _metadata_pb2.MetadataValue | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["value", b"value"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    DISABLE_CONSOLIDATION_FIELD_NUMBER: _builtins.int
+    ALLOWED_TOPICS_FIELD_NUMBER: _builtins.int
+    METADATA_FIELD_NUMBER: _builtins.int
+    METADATA_MERGE_STRATEGY_FIELD_NUMBER: _builtins.int
+    REVISION_OPTIONS_FIELD_NUMBER: _builtins.int
+    disable_consolidation: _builtins.bool
+    """Do not update or replace any memory for what is said now. What is there already in the same words is not written
+    again even so, and what has a key is updated.
+    """
+    metadata_merge_strategy: Global___MetadataMergeStrategy.ValueType
+    """How it meets the metadata of a memory that is updated. Defaults to OVERWRITE."""
+    @_builtins.property
+    def allowed_topics(self) -> _containers.RepeatedCompositeFieldContainer[_memory_pb2.Topic]:
+        """Keep only what is about one of these; at most 64. None: everything."""
+
+    @_builtins.property
+    def metadata(self) -> _containers.MessageMap[_builtins.str, _metadata_pb2.MetadataValue]:
+        """For each memory made or updated."""
+
+    @_builtins.property
+    def revision_options(self) -> _memory_pb2.RevisionOptions:
+        """How each change is kept as a revision."""
+
+    def __init__(
+        self,
+        *,
+        disable_consolidation: _builtins.bool = ...,
+        allowed_topics: _abc.Iterable[_memory_pb2.Topic] | None = ...,
+        metadata: _abc.Mapping[_builtins.str, _metadata_pb2.MetadataValue] | None = ...,
+        metadata_merge_strategy: Global___MetadataMergeStrategy.ValueType = ...,
+        revision_options: _memory_pb2.RevisionOptions | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["revision_options", b"revision_options"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_topics", b"allowed_topics", "disable_consolidation", b"disable_consolidation", "metadata", b"metadata", "metadata_merge_strategy", b"metadata_merge_strategy", "revision_options", b"revision_options"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GenerationOptions: _TypeAlias = GenerationOptions  # noqa: Y015
 
 @_typing.final
 class GenerationResult(_message.Message):

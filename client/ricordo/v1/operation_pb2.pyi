@@ -32,6 +32,10 @@ class _OperationKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Operati
     """Not used."""
     OPERATION_KIND_GENERATE_MEMORIES: _OperationKind.ValueType  # 1
     """GenerateMemories."""
+    OPERATION_KIND_EXTRACT_SESSION: _OperationKind.ValueType  # 2
+    """Makes memories of the turns of a session that wait: BatchRecordTurns. It is done when those that were given to it
+    are extracted. A kind that was given up makes the result `incomplete`; when every one was, it is the error.
+    """
 
 class OperationKind(_OperationKind, metaclass=_OperationKindEnumTypeWrapper):
     """What an operation does."""
@@ -40,6 +44,10 @@ OPERATION_KIND_UNSPECIFIED: OperationKind.ValueType  # 0
 """Not used."""
 OPERATION_KIND_GENERATE_MEMORIES: OperationKind.ValueType  # 1
 """GenerateMemories."""
+OPERATION_KIND_EXTRACT_SESSION: OperationKind.ValueType  # 2
+"""Makes memories of the turns of a session that wait: BatchRecordTurns. It is done when those that were given to it
+are extracted. A kind that was given up makes the result `incomplete`; when every one was, it is the error.
+"""
 Global___OperationKind: _TypeAlias = OperationKind  # noqa: Y015
 
 @_typing.final
@@ -83,7 +91,7 @@ class Operation(_message.Message):
 
     @_builtins.property
     def generation(self) -> _generation_pb2.GenerationResult:
-        """Of GENERATE_MEMORIES."""
+        """Of GENERATE_MEMORIES and EXTRACT_SESSION."""
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:

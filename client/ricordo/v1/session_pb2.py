@@ -22,12 +22,13 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from ricordo.v1 import metadata_pb2 as ricordo_dot_v1_dot_metadata__pb2
 from ricordo.v1 import scope_pb2 as ricordo_dot_v1_dot_scope__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18ricordo/v1/session.proto\x12\nricordo.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19ricordo/v1/metadata.proto\x1a\x16ricordo/v1/scope.proto\"\xa3\x03\n\x07Session\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x19\n\x11parent_session_id\x18\x03 \x01(\t\x12\x17\n\x0froot_session_id\x18\x04 \x01(\t\x12\x33\n\x08metadata\x18\x05 \x03(\x0b\x32!.ricordo.v1.Session.MetadataEntry\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x36\n\x12last_activity_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rlast_turn_seq\x18\t \x01(\x03\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18ricordo/v1/session.proto\x12\nricordo.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19ricordo/v1/metadata.proto\x1a\x16ricordo/v1/scope.proto\"\xee\x03\n\x07Session\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x19\n\x11parent_session_id\x18\x03 \x01(\t\x12\x17\n\x0froot_session_id\x18\x04 \x01(\t\x12\x33\n\x08metadata\x18\x05 \x03(\x0b\x32!.ricordo.v1.Session.MetadataEntry\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x36\n\x12last_activity_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rlast_turn_seq\x18\t \x01(\x03\x12-\n\x0ctrigger_rule\x18\n \x01(\x0b\x32\x17.ricordo.v1.TriggerRule\x12\x1a\n\x12\x65xtracted_turn_seq\x18\x0b \x01(\x03\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\"\xaa\x01\n\x0bTriggerRule\x12\x17\n\nturn_count\x18\x01 \x01(\x05H\x01\x88\x01\x01\x12)\n\x04idle\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12-\n\x08interval\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12\x0f\n\x07overlap\x18\x04 \x01(\x05\x42\x08\n\x06timingB\r\n\x0b_turn_countBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,8 +38,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
   _globals['_SESSION_METADATAENTRY']._loaded_options = None
   _globals['_SESSION_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_SESSION']._serialized_start=125
-  _globals['_SESSION']._serialized_end=544
-  _globals['_SESSION_METADATAENTRY']._serialized_start=470
-  _globals['_SESSION_METADATAENTRY']._serialized_end=544
+  _globals['_SESSION']._serialized_start=157
+  _globals['_SESSION']._serialized_end=651
+  _globals['_SESSION_METADATAENTRY']._serialized_start=577
+  _globals['_SESSION_METADATAENTRY']._serialized_end=651
+  _globals['_TRIGGERRULE']._serialized_start=654
+  _globals['_TRIGGERRULE']._serialized_end=824
 # @@protoc_insertion_point(module_scope)

@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -57,6 +58,8 @@ class Session(_message.Message):
     UPDATE_TIME_FIELD_NUMBER: _builtins.int
     LAST_ACTIVITY_TIME_FIELD_NUMBER: _builtins.int
     LAST_TURN_SEQ_FIELD_NUMBER: _builtins.int
+    TRIGGER_RULE_FIELD_NUMBER: _builtins.int
+    EXTRACTED_TURN_SEQ_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """Output. The store it lies in."""
     parent_session_id: _builtins.str
@@ -65,6 +68,8 @@ class Session(_message.Message):
     """Output. The first of the line; its own id when it has no parent."""
     last_turn_seq: _builtins.int
     """Output. The number that was given last, also when that turn is gone; 0 before the first."""
+    extracted_turn_seq: _builtins.int
+    """Output. The watermark: up to here every turn is extracted, in every kind."""
     @_builtins.property
     def scope(self) -> _scope_pb2.Scope:
         """Whose it is, with its id: `scope.session_id`. Created without an id, it gets a UUIDv7."""
@@ -85,6 +90,10 @@ class Session(_message.Message):
     def last_activity_time(self) -> _timestamp_pb2.Timestamp:
         """Output. When a turn was recorded last."""
 
+    @_builtins.property
+    def trigger_rule(self) -> Global___TriggerRule:
+        """When its turns are made memories of; not set: when the project's policy says. Set by BatchRecordTurns."""
+
     def __init__(
         self,
         *,
@@ -97,11 +106,60 @@ class Session(_message.Message):
         update_time: _timestamp_pb2.Timestamp | None = ...,
         last_activity_time: _timestamp_pb2.Timestamp | None = ...,
         last_turn_seq: _builtins.int = ...,
+        trigger_rule: Global___TriggerRule | None = ...,
+        extracted_turn_seq: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "last_activity_time", b"last_activity_time", "scope", b"scope", "update_time", b"update_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "last_activity_time", b"last_activity_time", "scope", b"scope", "trigger_rule", b"trigger_rule", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "last_activity_time", b"last_activity_time", "last_turn_seq", b"last_turn_seq", "metadata", b"metadata", "parent_session_id", b"parent_session_id", "root_session_id", b"root_session_id", "scope", b"scope", "store_id", b"store_id", "update_time", b"update_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "extracted_turn_seq", b"extracted_turn_seq", "last_activity_time", b"last_activity_time", "last_turn_seq", b"last_turn_seq", "metadata", b"metadata", "parent_session_id", b"parent_session_id", "root_session_id", b"root_session_id", "scope", b"scope", "store_id", b"store_id", "trigger_rule", b"trigger_rule", "update_time", b"update_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Session: _TypeAlias = Session  # noqa: Y015
+
+@_typing.final
+class TriggerRule(_message.Message):
+    """When a session's turns that are in no snapshot become one: whatever comes first, and 24 hours after the last turn in
+    any case. It takes the place of the project's triggers, and works also where extraction is off for the project.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TURN_COUNT_FIELD_NUMBER: _builtins.int
+    IDLE_FIELD_NUMBER: _builtins.int
+    INTERVAL_FIELD_NUMBER: _builtins.int
+    OVERLAP_FIELD_NUMBER: _builtins.int
+    turn_count: _builtins.int
+    """So many turns wait: 1 to 1,000. Not set: no such trigger."""
+    overlap: _builtins.int
+    """So many turns before a snapshot are given along, to be understood: 0 to 20."""
+    @_builtins.property
+    def idle(self) -> _duration_pb2.Duration:
+        """No turn came for so long."""
+
+    @_builtins.property
+    def interval(self) -> _duration_pb2.Duration:
+        """So long after the first turn that waits; in whole minutes."""
+
+    def __init__(
+        self,
+        *,
+        turn_count: _builtins.int | None = ...,
+        idle: _duration_pb2.Duration | None = ...,
+        interval: _duration_pb2.Duration | None = ...,
+        overlap: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_turn_count", b"_turn_count", "idle", b"idle", "interval", b"interval", "timing", b"timing", "turn_count", b"turn_count"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_turn_count", b"_turn_count", "idle", b"idle", "interval", b"interval", "overlap", b"overlap", "timing", b"timing", "turn_count", b"turn_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__turn_count: _TypeAlias = _typing.Literal["turn_count"]  # noqa: Y015
+    _WhichOneofArgType__turn_count: _TypeAlias = _typing.Literal["_turn_count", b"_turn_count"]  # noqa: Y015
+    _WhichOneofReturnType_timing: _TypeAlias = _typing.Literal["idle", "interval"]  # noqa: Y015
+    _WhichOneofArgType_timing: _TypeAlias = _typing.Literal["timing", b"timing"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__turn_count) -> _WhichOneofReturnType__turn_count | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_timing) -> _WhichOneofReturnType_timing | None: ...
+
+Global___TriggerRule: _TypeAlias = TriggerRule  # noqa: Y015

@@ -24,7 +24,9 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from ricordo.v1 import filter_pb2 as ricordo_dot_v1_dot_filter__pb2
+from ricordo.v1 import generation_pb2 as ricordo_dot_v1_dot_generation__pb2
 from ricordo.v1 import metadata_pb2 as ricordo_dot_v1_dot_metadata__pb2
+from ricordo.v1 import operation_pb2 as ricordo_dot_v1_dot_operation__pb2
 from ricordo.v1 import paging_pb2 as ricordo_dot_v1_dot_paging__pb2
 from ricordo.v1 import scope_pb2 as ricordo_dot_v1_dot_scope__pb2
 from ricordo.v1 import search_pb2 as ricordo_dot_v1_dot_search__pb2
@@ -32,7 +34,7 @@ from ricordo.v1 import session_pb2 as ricordo_dot_v1_dot_session__pb2
 from ricordo.v1 import turn_pb2 as ricordo_dot_v1_dot_turn__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n ricordo/v1/session_service.proto\x12\nricordo.v1\x1a google/protobuf/field_mask.proto\x1a\x17ricordo/v1/filter.proto\x1a\x19ricordo/v1/metadata.proto\x1a\x17ricordo/v1/paging.proto\x1a\x16ricordo/v1/scope.proto\x1a\x17ricordo/v1/search.proto\x1a\x18ricordo/v1/session.proto\x1a\x15ricordo/v1/turn.proto\"b\n\x14\x43reateSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x07session\x18\x02 \x01(\x0b\x32\x13.ricordo.v1.Session\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"=\n\x15\x43reateSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"G\n\x11GetSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\":\n\x12GetSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"\xef\x01\n\x13ListSessionsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x07 \x01(\t\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x16\n\tpage_size\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x06 \x01(\tB\x0c\n\n_page_size\"V\n\x14ListSessionsResponse\x12%\n\x08sessions\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x93\x01\n\x14UpdateSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x07session\x18\x02 \x01(\x0b\x32\x13.ricordo.v1.Session\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"=\n\x15UpdateSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"o\n\x14\x44\x65leteSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x0f\n\x07\x63\x61scade\x18\x04 \x01(\x08\"\x8f\x01\n\x15\x44\x65leteSessionResponse\x12\x1a\n\x12\x64\x65leted_turn_count\x18\x01 \x01(\x03\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\x12\x1d\n\x15\x64\x65leted_session_count\x18\x04 \x01(\x03\"\x93\x02\n\x12\x46orkSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x15\n\rup_to_turn_id\x18\x03 \x01(\t\x12\x12\n\nsession_id\x18\x04 \x01(\t\x12>\n\x08metadata\x18\x05 \x03(\x0b\x32,.ricordo.v1.ForkSessionRequest.MetadataEntry\x12\x12\n\nrequest_id\x18\x06 \x01(\t\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\"V\n\x13\x46orkSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\x12\x19\n\x11\x63opied_turn_count\x18\x02 \x01(\x03\"{\n\x11RecordTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1e\n\x04turn\x18\x03 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x12RecordTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"\x82\x01\n\x17\x42\x61tchRecordTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1f\n\x05turns\x18\x03 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x18\x42\x61tchRecordTurnsResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.ricordo.v1.RecordedTurn\"?\n\x0cRecordedTurn\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"3\n\x0eGetTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07turn_id\x18\x02 \x01(\t\"1\n\x0fGetTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\"\x8c\x02\n\x10ListTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x08 \x01(\t\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x1e\n\x04view\x18\x05 \x01(\x0e\x32\x10.ricordo.v1.View\x12\x16\n\tpage_size\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x07 \x01(\tB\x0c\n\n_page_size\"M\n\x11ListTurnsResponse\x12\x1f\n\x05turns\x18\x01 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"J\n\x11\x44\x65leteTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07turn_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"Q\n\x12\x44\x65leteTurnResponse\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x01 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x02 \x01(\x03\"X\n\x0ePopTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"n\n\x0fPopTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\"]\n\x13\x43learSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"o\n\x14\x43learSessionResponse\x12\x1a\n\x12\x64\x65leted_turn_count\x18\x01 \x01(\x03\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\"\xd4\x01\n\x12SearchTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12*\n\x07options\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.SearchOptions\x12&\n\x05scope\x18\x03 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x04 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x06 \x01(\t\x12\x19\n\x11include_embedding\x18\x05 \x01(\x08\"b\n\x13SearchTurnsResponse\x12!\n\x04hits\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.TurnHit\x12(\n\x06report\x18\x02 \x01(\x0b\x32\x18.ricordo.v1.SearchReport\"\x94\x01\n\x07TurnHit\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x15\n\x08\x64istance\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12#\n\x04legs\x18\x04 \x01(\x0b\x32\x15.ricordo.v1.LegScores\x12\x11\n\tembedding\x18\x05 \x03(\x02\x42\x0b\n\t_distance2\xf0\x08\n\x0eSessionService\x12T\n\rCreateSession\x12 .ricordo.v1.CreateSessionRequest\x1a!.ricordo.v1.CreateSessionResponse\x12K\n\nGetSession\x12\x1d.ricordo.v1.GetSessionRequest\x1a\x1e.ricordo.v1.GetSessionResponse\x12Q\n\x0cListSessions\x12\x1f.ricordo.v1.ListSessionsRequest\x1a .ricordo.v1.ListSessionsResponse\x12T\n\rUpdateSession\x12 .ricordo.v1.UpdateSessionRequest\x1a!.ricordo.v1.UpdateSessionResponse\x12T\n\rDeleteSession\x12 .ricordo.v1.DeleteSessionRequest\x1a!.ricordo.v1.DeleteSessionResponse\x12N\n\x0b\x46orkSession\x12\x1e.ricordo.v1.ForkSessionRequest\x1a\x1f.ricordo.v1.ForkSessionResponse\x12K\n\nRecordTurn\x12\x1d.ricordo.v1.RecordTurnRequest\x1a\x1e.ricordo.v1.RecordTurnResponse\x12]\n\x10\x42\x61tchRecordTurns\x12#.ricordo.v1.BatchRecordTurnsRequest\x1a$.ricordo.v1.BatchRecordTurnsResponse\x12\x42\n\x07GetTurn\x12\x1a.ricordo.v1.GetTurnRequest\x1a\x1b.ricordo.v1.GetTurnResponse\x12H\n\tListTurns\x12\x1c.ricordo.v1.ListTurnsRequest\x1a\x1d.ricordo.v1.ListTurnsResponse\x12K\n\nDeleteTurn\x12\x1d.ricordo.v1.DeleteTurnRequest\x1a\x1e.ricordo.v1.DeleteTurnResponse\x12\x42\n\x07PopTurn\x12\x1a.ricordo.v1.PopTurnRequest\x1a\x1b.ricordo.v1.PopTurnResponse\x12Q\n\x0c\x43learSession\x12\x1f.ricordo.v1.ClearSessionRequest\x1a .ricordo.v1.ClearSessionResponse\x12N\n\x0bSearchTurns\x12\x1e.ricordo.v1.SearchTurnsRequest\x1a\x1f.ricordo.v1.SearchTurnsResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n ricordo/v1/session_service.proto\x12\nricordo.v1\x1a google/protobuf/field_mask.proto\x1a\x17ricordo/v1/filter.proto\x1a\x1bricordo/v1/generation.proto\x1a\x19ricordo/v1/metadata.proto\x1a\x1aricordo/v1/operation.proto\x1a\x17ricordo/v1/paging.proto\x1a\x16ricordo/v1/scope.proto\x1a\x17ricordo/v1/search.proto\x1a\x18ricordo/v1/session.proto\x1a\x15ricordo/v1/turn.proto\"b\n\x14\x43reateSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x07session\x18\x02 \x01(\x0b\x32\x13.ricordo.v1.Session\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"=\n\x15\x43reateSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"G\n\x11GetSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\":\n\x12GetSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"\xef\x01\n\x13ListSessionsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x07 \x01(\t\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x16\n\tpage_size\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x06 \x01(\tB\x0c\n\n_page_size\"V\n\x14ListSessionsResponse\x12%\n\x08sessions\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x93\x01\n\x14UpdateSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12$\n\x07session\x18\x02 \x01(\x0b\x32\x13.ricordo.v1.Session\x12/\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"=\n\x15UpdateSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\"o\n\x14\x44\x65leteSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x0f\n\x07\x63\x61scade\x18\x04 \x01(\x08\"\x8f\x01\n\x15\x44\x65leteSessionResponse\x12\x1a\n\x12\x64\x65leted_turn_count\x18\x01 \x01(\x03\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\x12\x1d\n\x15\x64\x65leted_session_count\x18\x04 \x01(\x03\"\x93\x02\n\x12\x46orkSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x15\n\rup_to_turn_id\x18\x03 \x01(\t\x12\x12\n\nsession_id\x18\x04 \x01(\t\x12>\n\x08metadata\x18\x05 \x03(\x0b\x32,.ricordo.v1.ForkSessionRequest.MetadataEntry\x12\x12\n\nrequest_id\x18\x06 \x01(\t\x1aJ\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.MetadataValue:\x02\x38\x01\"V\n\x13\x46orkSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.ricordo.v1.Session\x12\x19\n\x11\x63opied_turn_count\x18\x02 \x01(\x03\"{\n\x11RecordTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1e\n\x04turn\x18\x03 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x12RecordTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"\xf9\x01\n\x17\x42\x61tchRecordTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x1f\n\x05turns\x18\x03 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12-\n\x0ctrigger_rule\x18\x05 \x01(\x0b\x32\x17.ricordo.v1.TriggerRule\x12\x13\n\x0b\x66orce_flush\x18\x06 \x01(\x08\x12\x31\n\ngeneration\x18\x07 \x01(\x0b\x32\x1d.ricordo.v1.GenerationOptions\"o\n\x18\x42\x61tchRecordTurnsResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.ricordo.v1.RecordedTurn\x12(\n\toperation\x18\x02 \x01(\x0b\x32\x15.ricordo.v1.Operation\"?\n\x0cRecordedTurn\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\"3\n\x0eGetTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07turn_id\x18\x02 \x01(\t\"1\n\x0fGetTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\"\x8c\x02\n\x10ListTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12&\n\x05scope\x18\x02 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x08 \x01(\t\x12%\n\x08order_by\x18\x04 \x03(\x0b\x32\x13.ricordo.v1.OrderBy\x12\x1e\n\x04view\x18\x05 \x01(\x0e\x32\x10.ricordo.v1.View\x12\x16\n\tpage_size\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\npage_token\x18\x07 \x01(\tB\x0c\n\n_page_size\"M\n\x11ListTurnsResponse\x12\x1f\n\x05turns\x18\x01 \x03(\x0b\x32\x10.ricordo.v1.Turn\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"J\n\x11\x44\x65leteTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0f\n\x07turn_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"Q\n\x12\x44\x65leteTurnResponse\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x01 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x02 \x01(\x03\"X\n\x0ePopTurnRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"n\n\x0fPopTurnResponse\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\"]\n\x13\x43learSessionRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12 \n\x05scope\x18\x02 \x01(\x0b\x32\x11.ricordo.v1.Scope\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"o\n\x14\x43learSessionResponse\x12\x1a\n\x12\x64\x65leted_turn_count\x18\x01 \x01(\x03\x12\x1c\n\x14\x64\x65leted_memory_count\x18\x02 \x01(\x03\x12\x1d\n\x15restored_memory_count\x18\x03 \x01(\x03\"\xd4\x01\n\x12SearchTurnsRequest\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12*\n\x07options\x18\x02 \x01(\x0b\x32\x19.ricordo.v1.SearchOptions\x12&\n\x05scope\x18\x03 \x01(\x0b\x32\x17.ricordo.v1.ScopeFilter\x12\"\n\x06\x66ilter\x18\x04 \x01(\x0b\x32\x12.ricordo.v1.Filter\x12\x19\n\x11\x66ilter_expression\x18\x06 \x01(\t\x12\x19\n\x11include_embedding\x18\x05 \x01(\x08\"b\n\x13SearchTurnsResponse\x12!\n\x04hits\x18\x01 \x03(\x0b\x32\x13.ricordo.v1.TurnHit\x12(\n\x06report\x18\x02 \x01(\x0b\x32\x18.ricordo.v1.SearchReport\"\x94\x01\n\x07TurnHit\x12\x1e\n\x04turn\x18\x01 \x01(\x0b\x32\x10.ricordo.v1.Turn\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x15\n\x08\x64istance\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12#\n\x04legs\x18\x04 \x01(\x0b\x32\x15.ricordo.v1.LegScores\x12\x11\n\tembedding\x18\x05 \x03(\x02\x42\x0b\n\t_distance2\xf0\x08\n\x0eSessionService\x12T\n\rCreateSession\x12 .ricordo.v1.CreateSessionRequest\x1a!.ricordo.v1.CreateSessionResponse\x12K\n\nGetSession\x12\x1d.ricordo.v1.GetSessionRequest\x1a\x1e.ricordo.v1.GetSessionResponse\x12Q\n\x0cListSessions\x12\x1f.ricordo.v1.ListSessionsRequest\x1a .ricordo.v1.ListSessionsResponse\x12T\n\rUpdateSession\x12 .ricordo.v1.UpdateSessionRequest\x1a!.ricordo.v1.UpdateSessionResponse\x12T\n\rDeleteSession\x12 .ricordo.v1.DeleteSessionRequest\x1a!.ricordo.v1.DeleteSessionResponse\x12N\n\x0b\x46orkSession\x12\x1e.ricordo.v1.ForkSessionRequest\x1a\x1f.ricordo.v1.ForkSessionResponse\x12K\n\nRecordTurn\x12\x1d.ricordo.v1.RecordTurnRequest\x1a\x1e.ricordo.v1.RecordTurnResponse\x12]\n\x10\x42\x61tchRecordTurns\x12#.ricordo.v1.BatchRecordTurnsRequest\x1a$.ricordo.v1.BatchRecordTurnsResponse\x12\x42\n\x07GetTurn\x12\x1a.ricordo.v1.GetTurnRequest\x1a\x1b.ricordo.v1.GetTurnResponse\x12H\n\tListTurns\x12\x1c.ricordo.v1.ListTurnsRequest\x1a\x1d.ricordo.v1.ListTurnsResponse\x12K\n\nDeleteTurn\x12\x1d.ricordo.v1.DeleteTurnRequest\x1a\x1e.ricordo.v1.DeleteTurnResponse\x12\x42\n\x07PopTurn\x12\x1a.ricordo.v1.PopTurnRequest\x1a\x1b.ricordo.v1.PopTurnResponse\x12Q\n\x0c\x43learSession\x12\x1f.ricordo.v1.ClearSessionRequest\x1a .ricordo.v1.ClearSessionResponse\x12N\n\x0bSearchTurns\x12\x1e.ricordo.v1.SearchTurnsRequest\x1a\x1f.ricordo.v1.SearchTurnsResponseBW\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,68 +44,68 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
   _globals['_FORKSESSIONREQUEST_METADATAENTRY']._loaded_options = None
   _globals['_FORKSESSIONREQUEST_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_CREATESESSIONREQUEST']._serialized_start=257
-  _globals['_CREATESESSIONREQUEST']._serialized_end=355
-  _globals['_CREATESESSIONRESPONSE']._serialized_start=357
-  _globals['_CREATESESSIONRESPONSE']._serialized_end=418
-  _globals['_GETSESSIONREQUEST']._serialized_start=420
-  _globals['_GETSESSIONREQUEST']._serialized_end=491
-  _globals['_GETSESSIONRESPONSE']._serialized_start=493
-  _globals['_GETSESSIONRESPONSE']._serialized_end=551
-  _globals['_LISTSESSIONSREQUEST']._serialized_start=554
-  _globals['_LISTSESSIONSREQUEST']._serialized_end=793
-  _globals['_LISTSESSIONSRESPONSE']._serialized_start=795
-  _globals['_LISTSESSIONSRESPONSE']._serialized_end=881
-  _globals['_UPDATESESSIONREQUEST']._serialized_start=884
-  _globals['_UPDATESESSIONREQUEST']._serialized_end=1031
-  _globals['_UPDATESESSIONRESPONSE']._serialized_start=1033
-  _globals['_UPDATESESSIONRESPONSE']._serialized_end=1094
-  _globals['_DELETESESSIONREQUEST']._serialized_start=1096
-  _globals['_DELETESESSIONREQUEST']._serialized_end=1207
-  _globals['_DELETESESSIONRESPONSE']._serialized_start=1210
-  _globals['_DELETESESSIONRESPONSE']._serialized_end=1353
-  _globals['_FORKSESSIONREQUEST']._serialized_start=1356
-  _globals['_FORKSESSIONREQUEST']._serialized_end=1631
-  _globals['_FORKSESSIONREQUEST_METADATAENTRY']._serialized_start=1557
-  _globals['_FORKSESSIONREQUEST_METADATAENTRY']._serialized_end=1631
-  _globals['_FORKSESSIONRESPONSE']._serialized_start=1633
-  _globals['_FORKSESSIONRESPONSE']._serialized_end=1719
-  _globals['_RECORDTURNREQUEST']._serialized_start=1721
-  _globals['_RECORDTURNREQUEST']._serialized_end=1844
-  _globals['_RECORDTURNRESPONSE']._serialized_start=1846
-  _globals['_RECORDTURNRESPONSE']._serialized_end=1915
-  _globals['_BATCHRECORDTURNSREQUEST']._serialized_start=1918
-  _globals['_BATCHRECORDTURNSREQUEST']._serialized_end=2048
-  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_start=2050
-  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_end=2119
-  _globals['_RECORDEDTURN']._serialized_start=2121
-  _globals['_RECORDEDTURN']._serialized_end=2184
-  _globals['_GETTURNREQUEST']._serialized_start=2186
-  _globals['_GETTURNREQUEST']._serialized_end=2237
-  _globals['_GETTURNRESPONSE']._serialized_start=2239
-  _globals['_GETTURNRESPONSE']._serialized_end=2288
-  _globals['_LISTTURNSREQUEST']._serialized_start=2291
-  _globals['_LISTTURNSREQUEST']._serialized_end=2559
-  _globals['_LISTTURNSRESPONSE']._serialized_start=2561
-  _globals['_LISTTURNSRESPONSE']._serialized_end=2638
-  _globals['_DELETETURNREQUEST']._serialized_start=2640
-  _globals['_DELETETURNREQUEST']._serialized_end=2714
-  _globals['_DELETETURNRESPONSE']._serialized_start=2716
-  _globals['_DELETETURNRESPONSE']._serialized_end=2797
-  _globals['_POPTURNREQUEST']._serialized_start=2799
-  _globals['_POPTURNREQUEST']._serialized_end=2887
-  _globals['_POPTURNRESPONSE']._serialized_start=2889
-  _globals['_POPTURNRESPONSE']._serialized_end=2999
-  _globals['_CLEARSESSIONREQUEST']._serialized_start=3001
-  _globals['_CLEARSESSIONREQUEST']._serialized_end=3094
-  _globals['_CLEARSESSIONRESPONSE']._serialized_start=3096
-  _globals['_CLEARSESSIONRESPONSE']._serialized_end=3207
-  _globals['_SEARCHTURNSREQUEST']._serialized_start=3210
-  _globals['_SEARCHTURNSREQUEST']._serialized_end=3422
-  _globals['_SEARCHTURNSRESPONSE']._serialized_start=3424
-  _globals['_SEARCHTURNSRESPONSE']._serialized_end=3522
-  _globals['_TURNHIT']._serialized_start=3525
-  _globals['_TURNHIT']._serialized_end=3673
-  _globals['_SESSIONSERVICE']._serialized_start=3676
-  _globals['_SESSIONSERVICE']._serialized_end=4812
+  _globals['_CREATESESSIONREQUEST']._serialized_start=314
+  _globals['_CREATESESSIONREQUEST']._serialized_end=412
+  _globals['_CREATESESSIONRESPONSE']._serialized_start=414
+  _globals['_CREATESESSIONRESPONSE']._serialized_end=475
+  _globals['_GETSESSIONREQUEST']._serialized_start=477
+  _globals['_GETSESSIONREQUEST']._serialized_end=548
+  _globals['_GETSESSIONRESPONSE']._serialized_start=550
+  _globals['_GETSESSIONRESPONSE']._serialized_end=608
+  _globals['_LISTSESSIONSREQUEST']._serialized_start=611
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=850
+  _globals['_LISTSESSIONSRESPONSE']._serialized_start=852
+  _globals['_LISTSESSIONSRESPONSE']._serialized_end=938
+  _globals['_UPDATESESSIONREQUEST']._serialized_start=941
+  _globals['_UPDATESESSIONREQUEST']._serialized_end=1088
+  _globals['_UPDATESESSIONRESPONSE']._serialized_start=1090
+  _globals['_UPDATESESSIONRESPONSE']._serialized_end=1151
+  _globals['_DELETESESSIONREQUEST']._serialized_start=1153
+  _globals['_DELETESESSIONREQUEST']._serialized_end=1264
+  _globals['_DELETESESSIONRESPONSE']._serialized_start=1267
+  _globals['_DELETESESSIONRESPONSE']._serialized_end=1410
+  _globals['_FORKSESSIONREQUEST']._serialized_start=1413
+  _globals['_FORKSESSIONREQUEST']._serialized_end=1688
+  _globals['_FORKSESSIONREQUEST_METADATAENTRY']._serialized_start=1614
+  _globals['_FORKSESSIONREQUEST_METADATAENTRY']._serialized_end=1688
+  _globals['_FORKSESSIONRESPONSE']._serialized_start=1690
+  _globals['_FORKSESSIONRESPONSE']._serialized_end=1776
+  _globals['_RECORDTURNREQUEST']._serialized_start=1778
+  _globals['_RECORDTURNREQUEST']._serialized_end=1901
+  _globals['_RECORDTURNRESPONSE']._serialized_start=1903
+  _globals['_RECORDTURNRESPONSE']._serialized_end=1972
+  _globals['_BATCHRECORDTURNSREQUEST']._serialized_start=1975
+  _globals['_BATCHRECORDTURNSREQUEST']._serialized_end=2224
+  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_start=2226
+  _globals['_BATCHRECORDTURNSRESPONSE']._serialized_end=2337
+  _globals['_RECORDEDTURN']._serialized_start=2339
+  _globals['_RECORDEDTURN']._serialized_end=2402
+  _globals['_GETTURNREQUEST']._serialized_start=2404
+  _globals['_GETTURNREQUEST']._serialized_end=2455
+  _globals['_GETTURNRESPONSE']._serialized_start=2457
+  _globals['_GETTURNRESPONSE']._serialized_end=2506
+  _globals['_LISTTURNSREQUEST']._serialized_start=2509
+  _globals['_LISTTURNSREQUEST']._serialized_end=2777
+  _globals['_LISTTURNSRESPONSE']._serialized_start=2779
+  _globals['_LISTTURNSRESPONSE']._serialized_end=2856
+  _globals['_DELETETURNREQUEST']._serialized_start=2858
+  _globals['_DELETETURNREQUEST']._serialized_end=2932
+  _globals['_DELETETURNRESPONSE']._serialized_start=2934
+  _globals['_DELETETURNRESPONSE']._serialized_end=3015
+  _globals['_POPTURNREQUEST']._serialized_start=3017
+  _globals['_POPTURNREQUEST']._serialized_end=3105
+  _globals['_POPTURNRESPONSE']._serialized_start=3107
+  _globals['_POPTURNRESPONSE']._serialized_end=3217
+  _globals['_CLEARSESSIONREQUEST']._serialized_start=3219
+  _globals['_CLEARSESSIONREQUEST']._serialized_end=3312
+  _globals['_CLEARSESSIONRESPONSE']._serialized_start=3314
+  _globals['_CLEARSESSIONRESPONSE']._serialized_end=3425
+  _globals['_SEARCHTURNSREQUEST']._serialized_start=3428
+  _globals['_SEARCHTURNSREQUEST']._serialized_end=3640
+  _globals['_SEARCHTURNSRESPONSE']._serialized_start=3642
+  _globals['_SEARCHTURNSRESPONSE']._serialized_end=3740
+  _globals['_TURNHIT']._serialized_start=3743
+  _globals['_TURNHIT']._serialized_end=3891
+  _globals['_SESSIONSERVICE']._serialized_start=3894
+  _globals['_SESSIONSERVICE']._serialized_end=5030
 # @@protoc_insertion_point(module_scope)

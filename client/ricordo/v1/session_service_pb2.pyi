@@ -9,7 +9,9 @@ from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from ricordo.v1 import filter_pb2 as _filter_pb2
+from ricordo.v1 import generation_pb2 as _generation_pb2
 from ricordo.v1 import metadata_pb2 as _metadata_pb2
+from ricordo.v1 import operation_pb2 as _operation_pb2
 from ricordo.v1 import paging_pb2 as _paging_pb2
 from ricordo.v1 import scope_pb2 as _scope_pb2
 from ricordo.v1 import search_pb2 as _search_pb2
@@ -501,19 +503,34 @@ class BatchRecordTurnsRequest(_message.Message):
     SCOPE_FIELD_NUMBER: _builtins.int
     TURNS_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    TRIGGER_RULE_FIELD_NUMBER: _builtins.int
+    FORCE_FLUSH_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     request_id: _builtins.str
     """Makes a repeat safe: at most 128 characters, kept 24 hours for the principal, user and method. The same id with
     the same payload gets the first answer; with another, FAILED_PRECONDITION / REQUEST_ID_REUSED.
     """
+    force_flush: _builtins.bool
+    """Make memories of all turns that wait, now."""
     @_builtins.property
     def scope(self) -> _scope_pb2.Scope:
         """The session: a user or labels, and session_id."""
 
     @_builtins.property
     def turns(self) -> _containers.RepeatedCompositeFieldContainer[_turn_pb2.Turn]:
-        """The turns: 1 to 500."""
+        """The turns: 1 to 500; none with `trigger_rule` or `force_flush`."""
+
+    @_builtins.property
+    def trigger_rule(self) -> _session_pb2.TriggerRule:
+        """Kept on the session, for these turns and all that wait or come. An empty one: the project's policy again. Not set:
+        the session's rule stays as it is.
+        """
+
+    @_builtins.property
+    def generation(self) -> _generation_pb2.GenerationOptions:
+        """For what is made of the turns that wait, these included; not set: as it was said for them before."""
 
     def __init__(
         self,
@@ -522,10 +539,13 @@ class BatchRecordTurnsRequest(_message.Message):
         scope: _scope_pb2.Scope | None = ...,
         turns: _abc.Iterable[_turn_pb2.Turn] | None = ...,
         request_id: _builtins.str = ...,
+        trigger_rule: _session_pb2.TriggerRule | None = ...,
+        force_flush: _builtins.bool = ...,
+        generation: _generation_pb2.GenerationOptions | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["generation", b"generation", "scope", b"scope", "trigger_rule", b"trigger_rule"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "scope", b"scope", "store_id", b"store_id", "turns", b"turns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["force_flush", b"force_flush", "generation", b"generation", "request_id", b"request_id", "scope", b"scope", "store_id", b"store_id", "trigger_rule", b"trigger_rule", "turns", b"turns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -536,18 +556,26 @@ class BatchRecordTurnsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     RESULTS_FIELD_NUMBER: _builtins.int
+    OPERATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecordedTurn]:
         """One for each turn, in order."""
+
+    @_builtins.property
+    def operation(self) -> _operation_pb2.Operation:
+        """Of a session with a trigger rule, or with `force_flush`: what makes memories of the turns that wait. Calls share
+        it until it is done. Not set when none waits.
+        """
 
     def __init__(
         self,
         *,
         results: _abc.Iterable[Global___RecordedTurn] | None = ...,
+        operation: _operation_pb2.Operation | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["operation", b"operation"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["results", b"results"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["operation", b"operation", "results", b"results"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

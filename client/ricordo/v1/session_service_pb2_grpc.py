@@ -165,7 +165,9 @@ class SessionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def BatchRecordTurns(self, request, context):
-        """Records up to 500 turns of one session, numbered in the given order, all or nothing.
+        """Records up to 500 turns of one session, numbered in the given order, all or nothing. A turn whose idempotency_key
+        is known is not recorded again. For streams of events: `trigger_rule` and `force_flush` say when they are made
+        memories of, in the order of their event_time. Without turns it only does what these say.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

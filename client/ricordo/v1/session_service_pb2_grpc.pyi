@@ -53,7 +53,10 @@ class SessionServiceStub:
     RecordTurn: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.RecordTurnRequest, _session_service_pb2.RecordTurnResponse]
     """Records a turn, in a session made on the way when it is new."""
     BatchRecordTurns: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.BatchRecordTurnsRequest, _session_service_pb2.BatchRecordTurnsResponse]
-    """Records up to 500 turns of one session, numbered in the given order, all or nothing."""
+    """Records up to 500 turns of one session, numbered in the given order, all or nothing. A turn whose idempotency_key
+    is known is not recorded again. For streams of events: `trigger_rule` and `force_flush` say when they are made
+    memories of, in the order of their event_time. Without turns it only does what these say.
+    """
     GetTurn: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.GetTurnRequest, _session_service_pb2.GetTurnResponse]
     """Reads a turn. NOT_FOUND / TURN_NOT_FOUND."""
     ListTurns: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ListTurnsRequest, _session_service_pb2.ListTurnsResponse]
@@ -96,7 +99,10 @@ class SessionServiceAsyncStub(SessionServiceStub):
     RecordTurn: _aio.UnaryUnaryMultiCallable[_session_service_pb2.RecordTurnRequest, _session_service_pb2.RecordTurnResponse]  # type: ignore[assignment]
     """Records a turn, in a session made on the way when it is new."""
     BatchRecordTurns: _aio.UnaryUnaryMultiCallable[_session_service_pb2.BatchRecordTurnsRequest, _session_service_pb2.BatchRecordTurnsResponse]  # type: ignore[assignment]
-    """Records up to 500 turns of one session, numbered in the given order, all or nothing."""
+    """Records up to 500 turns of one session, numbered in the given order, all or nothing. A turn whose idempotency_key
+    is known is not recorded again. For streams of events: `trigger_rule` and `force_flush` say when they are made
+    memories of, in the order of their event_time. Without turns it only does what these say.
+    """
     GetTurn: _aio.UnaryUnaryMultiCallable[_session_service_pb2.GetTurnRequest, _session_service_pb2.GetTurnResponse]  # type: ignore[assignment]
     """Reads a turn. NOT_FOUND / TURN_NOT_FOUND."""
     ListTurns: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ListTurnsRequest, _session_service_pb2.ListTurnsResponse]  # type: ignore[assignment]
@@ -184,7 +190,10 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_service_pb2.BatchRecordTurnsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_service_pb2.BatchRecordTurnsResponse, _abc.Awaitable[_session_service_pb2.BatchRecordTurnsResponse]]:
-        """Records up to 500 turns of one session, numbered in the given order, all or nothing."""
+        """Records up to 500 turns of one session, numbered in the given order, all or nothing. A turn whose idempotency_key
+        is known is not recorded again. For streams of events: `trigger_rule` and `force_flush` say when they are made
+        memories of, in the order of their event_time. Without turns it only does what these say.
+        """
 
     @_abc_1.abstractmethod
     def GetTurn(

@@ -1,6 +1,7 @@
 """From a passage of turns to what is learned of it. No transaction is open here: a model may take a minute."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from ricordo_server.app.consolidation import Checkpoint, consolidate, prepare
 from ricordo_server.app.limiter import LlmMeter
@@ -10,9 +11,9 @@ from ricordo_server.domain.candidates import keep_conforming, keep_latest, keep_
 from ricordo_server.domain.extraction import Extraction, ExtractionRequest, Topic
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.generation import (
-    DEFAULT_RULES,
     Dropped,
     Generation,
+    GenerationRules,
     Learned,
     Origin,
     Passage,
@@ -34,6 +35,7 @@ async def extract(
     policy: ExtractionPolicy,
     passage: Passage,
     kind: MemoryKind,
+    rules: GenerationRules,
     checkpoint: Checkpoint,
 ) -> Generation:
     """Learns one kind from a passage; the memories and `checkpoint` are committed together, or neither.
@@ -45,8 +47,8 @@ async def extract(
         DomainError: the database refused, or the checkpoint did.
     """
     learned = await learn(services, call, policy, passage, kind)
-    prepared = await prepare(services, call, store_id, policy, learned, DEFAULT_RULES)
-    return await consolidate(services, call, store_id, [prepared], DEFAULT_RULES, checkpoint)
+    prepared = await prepare(services, call, store_id, policy, learned, rules)
+    return await consolidate(services, call, store_id, [prepared], rules, checkpoint)
 
 
 def passage_of(
@@ -58,16 +60,20 @@ def passage_of(
     schemas: Sequence[ProfileSchema] = (),
     snapshot_id: str = "",
 ) -> Passage:
-    """Turns of one session as they are read, in their order; `context` is not extracted again."""
+    """Turns of one session as they are read, in the order of what they tell of; `context` is not extracted again."""
     zone = policy.zone(session.metadata)
     origin = Origin(session.scope.session_id or "", snapshot_id)
     return Passage(
         memory_scope(session.scope),
-        utterances_of(turns, zone),
-        utterances_of(context, zone),
+        utterances_of(sorted(turns, key=_moment), zone),
+        utterances_of(sorted(context, key=_moment), zone),
         origin,
         schemas,
     )
+
+
+def _moment(turn: Turn) -> tuple[datetime, int]:
+    return turn.event_time, turn.turn_seq
 
 
 async def learn(

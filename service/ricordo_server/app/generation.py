@@ -1,6 +1,6 @@
 """Memories made of turns or of given facts, while the caller waits or as an operation."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -23,7 +23,7 @@ from ricordo_server.domain.call import Call
 from ricordo_server.domain.candidates import keep_storable, keep_topics
 from ricordo_server.domain.consolidation import Trust
 from ricordo_server.domain.errors import RETRYABLE, DomainError, Reason
-from ricordo_server.domain.extraction import Candidate, Quote, Topic, Utterance
+from ricordo_server.domain.extraction import Candidate, Quote, Utterance
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.failure import FailureClass, StepError
 from ricordo_server.domain.generation import (
@@ -145,7 +145,7 @@ async def _prepare(
 ) -> list[Prepared]:
     """`go_on` is asked between two steps that take long; it raises where nobody wants the rest."""
     async with in_store(services.database, call, store_id) as connection:
-        policy = _with_topics(connection.policy_for(_owner(order)), rules.allowed_topics)
+        policy = connection.policy_for(_owner(order)).about(rules.allowed_topics)
         read = await _read(connection, policy, order)
         schemas = connection.profile_schemas_for(_owner(order))
     if isinstance(read, Passage):
@@ -163,12 +163,6 @@ def _owner(order: GenerationOrder) -> Scope:
     if order.scope is None and isinstance(order.source, SessionRange):
         return memory_scope(order.source.scope)
     return order.scope or Scope()
-
-
-def _with_topics(policy: ExtractionPolicy, allowed: Sequence[str]) -> ExtractionPolicy:
-    """The allowed topics in place of the project's, with its descriptions of those that it knows."""
-    known = {topic.name: topic for topic in policy.topics}
-    return replace(policy, topics=[known.get(name, Topic(name)) for name in allowed]) if allowed else policy
 
 
 async def _read(

@@ -16,6 +16,7 @@ from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db import operations as operations_db
 from ricordo_server.db import revisions as revisions_db
+from ricordo_server.db import snapshots as snapshots_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.jobs import defer_job
 from ricordo_server.domain.call import Call
@@ -89,15 +90,18 @@ async def get_operation(services: Services, call: Call, store_id: str, operation
         DomainError: OPERATION_NOT_FOUND.
     """
     async with in_store(services.database, call, store_id) as connection:
-        return await _read(connection, operation_id)
+        return await read_operation(connection, operation_id)
 
 
-async def _read(connection: TenantConnection, operation_id: str) -> Operation:
+async def read_operation(connection: TenantConnection, operation_id: str) -> Operation:
+    """`get_operation` inside a transaction."""
     found = await operations_db.get_operation(connection, operation_id)
     if found is None:
         message = f"there is no operation {operation_id!r} to be seen here: they are kept for 7 days"
         raise DomainError(Reason.OPERATION_NOT_FOUND, message, "operation_id")
-    return found if found.made is None else replace(found, generation=await _recall(connection, found.made))
+    if found.made is None or found.error is not None or not found.done:
+        return found
+    return replace(found, generation=await _recall(connection, found.made))
 
 
 async def _recall(connection: TenantConnection, made: Made) -> Generation:
@@ -146,11 +150,9 @@ async def list_operations(
 
 
 def _counted(operation: Operation) -> Operation:
-    return (
-        operation
-        if operation.made is None
-        else replace(operation, generation=Generation((), operation.made.dropped))
-    )
+    if operation.made is None or operation.error is not None or not operation.done:
+        return operation
+    return replace(operation, generation=Generation((), operation.made.dropped))
 
 
 async def cancel_operation(services: Services, call: Call, store_id: str, operation_id: str) -> Operation:
@@ -160,10 +162,11 @@ async def cancel_operation(services: Services, call: Call, store_id: str, operat
         DomainError: OPERATION_NOT_FOUND, PERMISSION_DENIED.
     """
     check_may_write(call.principal)
-    cancelled = DomainError(Reason.OPERATION_CANCELLED, "the operation was cancelled: nothing was written")
+    cancelled = DomainError(Reason.OPERATION_CANCELLED, "the operation was cancelled, and has no result")
 
     async def work(connection: TenantConnection) -> Operation:
-        await operations_db.fail_operation(connection, operation_id, cancelled)
-        return await _read(connection, operation_id)
+        if await operations_db.fail_operation(connection, operation_id, cancelled):
+            await snapshots_db.give_up_operation(connection, operation_id)
+        return await read_operation(connection, operation_id)
 
     return await write_store(services.database, call, store_id, work)

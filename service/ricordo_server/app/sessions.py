@@ -7,6 +7,7 @@ from ricordo_server.app.declarations import check_filter_declared, check_written
 from ricordo_server.app.forgetting import Forgotten, RemovedTurns, remove_turns
 from ricordo_server.app.permissions import check_may_read_as, check_may_write_in
 from ricordo_server.app.services import Services
+from ricordo_server.app.session_operations import settle_operation
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import sessions as sessions_db
 from ricordo_server.db import turns as turns_db
@@ -120,6 +121,7 @@ async def delete_session(
         for each in going:
             removed += await remove_turns(connection, each)
             await sessions_db.delete_session(connection, each)
+            await settle_operation(connection, each)
         return DeletedSessions(len(going), removed)
 
     return await write_store(services.database, call, store_id, work)

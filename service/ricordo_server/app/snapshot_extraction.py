@@ -1,10 +1,13 @@
 """One kind out of one snapshot: the memories and the mark that it is done are committed together."""
 
 import logging
+from collections.abc import Callable
 
 from ricordo_server.app.extraction import extract, passage_of
 from ricordo_server.app.services import Services
+from ricordo_server.app.session_operations import add_generation, note_given_up
 from ricordo_server.app.transactions import in_store
+from ricordo_server.db import operations as operations_db
 from ricordo_server.db import sessions as sessions_db
 from ricordo_server.db import snapshots as snapshots_db
 from ricordo_server.db import turns as turns_db
@@ -12,10 +15,19 @@ from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.failure import FailureClass
-from ricordo_server.domain.generation import Generation, Passage, SessionRange
+from ricordo_server.domain.generation import (
+    DEFAULT_RULES,
+    Generation,
+    GenerationRules,
+    Passage,
+    SessionRange,
+)
 from ricordo_server.domain.memory import EpisodicDetails, MemoryKind
+from ricordo_server.domain.operation import Made
 from ricordo_server.domain.promotion import MOST_SNAPSHOT_TURNS
 from ricordo_server.domain.snapshot import Snapshot
+
+DecodeOptions = Callable[[bytes], GenerationRules]
 
 log = logging.getLogger("ricordo.extraction")
 
@@ -25,9 +37,9 @@ class AlreadyExtracted(Exception):  # noqa: N818 - no error: somebody else was f
 
 
 async def extract_snapshot(
-    services: Services, call: Call, store_id: str, snapshot_id: str, kind: MemoryKind
+    services: Services, call: Call, store_id: str, snapshot_id: str, kind: MemoryKind, decode: DecodeOptions
 ) -> None:
-    """Extracts the kind, once however often this runs.
+    """Extracts the kind, once however often this runs; `decode` reads what was said for the snapshot.
 
     Raises:
         StepError: nothing could be extracted; its class says when to try again.
@@ -37,24 +49,35 @@ async def extract_snapshot(
         snapshot = await snapshots_db.get_pending(connection, snapshot_id, kind)
         if snapshot is None:
             return
-        policy = connection.policy_for(snapshot.scope)
+        rules = DEFAULT_RULES if snapshot.options is None else decode(snapshot.options)
+        policy = connection.policy_for(snapshot.scope).about(rules.allowed_topics)
         passage = await _read(connection, policy, snapshot)
     if passage is None:
         return
 
     async def checkpoint(connection: TenantConnection, generation: Generation) -> None:
+        before = await _hold_operation(connection, snapshot)
         is_whole = not generation.dropped.incomplete
         if not await snapshots_db.finish_extraction(connection, snapshot_id, kind, is_whole=is_whole):
             raise AlreadyExtracted
         if summary := summary_of(generation):
             await snapshots_db.set_summary(connection, snapshot_id, summary)
+        if snapshot.operation_id is not None and before is not None:
+            await add_generation(connection, snapshot.operation_id, before, generation)
 
     try:
-        generation = await extract(services, call, store_id, policy, passage, kind, checkpoint)
+        generation = await extract(services, call, store_id, policy, passage, kind, rules, checkpoint)
     except AlreadyExtracted:
         return
     dropped = vars(generation.dropped)
     log.info("extracted", extra={"kind": kind, "memories": len(generation.memories), "dropped": dropped})
+
+
+async def _hold_operation(connection: TenantConnection, snapshot: Snapshot) -> Made | None:
+    """Before its extractions are touched, as whoever cancels it does. None: there is none, or it is over."""
+    if snapshot.operation_id is None:
+        return None
+    return await operations_db.hold_open(connection, snapshot.operation_id)
 
 
 async def _read(connection: TenantConnection, policy: ExtractionPolicy, snapshot: Snapshot) -> Passage | None:
@@ -88,4 +111,10 @@ async def note_failure(
 ) -> None:
     """Keeps that an attempt failed; after a final one the kind stays out of this snapshot."""
     async with in_store(services.database, call, store_id) as connection:
+        snapshot = await snapshots_db.get_pending(connection, snapshot_id, kind)
+        if snapshot is None:
+            return
+        made = await _hold_operation(connection, snapshot) if is_final else None
         await snapshots_db.note_failure(connection, snapshot_id, kind, failure_class, is_final=is_final)
+        if snapshot.operation_id is not None and made is not None:
+            await note_given_up(connection, snapshot.operation_id, made)

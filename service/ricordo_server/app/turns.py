@@ -1,14 +1,16 @@
 """Turns: their rules and transactions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from uuid_utils.compat import uuid7
 
 from ricordo_server.app import embeddings
 from ricordo_server.app.declarations import check_filter_declared, check_written
 from ricordo_server.app.forgetting import Forgotten, remove_turns
+from ricordo_server.app.operations import read_operation
 from ricordo_server.app.permissions import check_may_read_as, check_may_write, check_may_write_in
-from ricordo_server.app.promotion import note_turns, topic_vector
+from ricordo_server.app.promotion import enter_stream, leave_stream, note_turns, topic_vector
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.app.usage import count_turns
@@ -20,9 +22,19 @@ from ricordo_server.db.turns import NumberedTurn
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.operation import Operation
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
+from ricordo_server.domain.promotion import Stream
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import RecordedTurn, Turn, TurnDraft, TurnQuery
+
+
+@dataclass(frozen=True)
+class RecordedBatch:
+    """`operation` is what makes memories of the turns, where they do not belong to the project's policy alone."""
+
+    turns: Sequence[RecordedTurn]
+    operation: Operation | None = None
 
 
 async def record_turn(
@@ -45,16 +57,27 @@ async def record_turn(
 
 
 async def batch_record_turns(
-    services: Services, call: Call, store_id: str, scope: Scope, drafts: Sequence[TurnDraft]
-) -> list[RecordedTurn]:
-    """Writes turns at the end of one session, in the given order, all or nothing."""
+    services: Services,
+    call: Call,
+    store_id: str,
+    scope: Scope,
+    drafts: Sequence[TurnDraft],
+    stream: Stream,
+) -> RecordedBatch:
+    """Writes turns at the end of one session, in the given order, all or nothing; and does as the stream says."""
     check_may_write_in(call.principal, scope)
     vectors = await embeddings.embed_documents(services, call, [draft.content for draft in drafts])
 
-    async def work(connection: TenantConnection) -> list[RecordedTurn]:
+    async def work(connection: TenantConnection) -> RecordedBatch:
         written = {f"turns[{number}].metadata": draft.metadata for number, draft in enumerate(drafts)}
-        await check_written(connection, written)
-        return await _record(connection, scope, drafts, vectors)
+        await check_written(connection, {**written, "generation.metadata": stream.metadata})
+        operation_id = await enter_stream(connection, scope, stream)
+        recorded = await _record(connection, scope, drafts, vectors) if drafts else []
+        if operation_id is None and not stream.sets_rule:
+            return RecordedBatch(recorded)
+        await leave_stream(connection, scope, stream)
+        operation = await read_operation(connection, operation_id) if operation_id else None
+        return RecordedBatch(recorded, operation)
 
     return await write_store(services.database, call, store_id, work)
 

@@ -18,7 +18,7 @@ from ricordo_server.domain.generation import Dropped
 from ricordo_server.domain.memory import RevisionAction
 from ricordo_server.domain.operation import Made, MadeRevision, Operation, OperationDraft, OperationKind
 from ricordo_server.domain.paging import Page, PageRequest
-from ricordo_server.domain.scope import ScopeFilter
+from ricordo_server.domain.scope import Scope, ScopeFilter
 
 READ = [column for column in operation.c if column.name != "request"]
 
@@ -89,6 +89,33 @@ async def list_operations(
     return await fetch_page(connection, statement, keys, page, lambda row: operation_from(row, connection))
 
 
+async def hold_open(connection: TenantConnection, operation_id: str) -> Made | None:
+    """What an open operation made so far; it stays open until the transaction ends. None when it is over, or gone."""
+    statement = select(operation.c.result).where(_is_open(connection, operation_id)).with_for_update()
+    row = await connection.fetch_one(statement)
+    if row is None:
+        return None
+    return _made_from(row["result"]) if row["result"] else Made((), Dropped())
+
+
+async def hold_of_session(connection: TenantConnection, scope: Scope) -> Operation | None:
+    """The open operation of a session that is held, at most one. It stays open until the transaction ends."""
+    statement = select(*READ).where(
+        in_tenant(operation, connection),
+        operation.c.scope_key == scope.key,
+        operation.c.kind == OperationKind.EXTRACT_SESSION,
+        operation.c.end_time.is_(None),
+    )
+    row = await connection.fetch_one(statement.with_for_update())
+    return operation_from(row, connection) if row else None
+
+
+async def keep_made(connection: TenantConnection, operation_id: str, made: Made) -> None:
+    """What an open operation, which is held, made so far."""
+    statement = update(operation).where(_is_open(connection, operation_id)).values(result=_result(made))
+    await connection.execute(statement)
+
+
 async def get_open_request(connection: TenantConnection, operation_id: str) -> bytes | None:
     """What it was asked for with; None when it is over, or gone."""
     statement = select(operation.c.request).where(_is_open(connection, operation_id))
@@ -98,8 +125,11 @@ async def get_open_request(connection: TenantConnection, operation_id: str) -> b
 
 async def finish_operation(connection: TenantConnection, operation_id: str, made: Made) -> bool:
     """Ends it with a result; False when it is over already, or gone."""
-    result = {"revisions": [asdict(each) for each in made.revisions], "dropped": asdict(made.dropped)}
-    return await _end(connection, operation_id, result=Jsonb(result))
+    return await _end(connection, operation_id, result=_result(made))
+
+
+def _result(made: Made) -> Jsonb:
+    return Jsonb({"revisions": [asdict(each) for each in made.revisions], "dropped": asdict(made.dropped)})
 
 
 async def fail_operation(connection: TenantConnection, operation_id: str, error: DomainError) -> bool:

@@ -1,6 +1,7 @@
 """Statements on sessions. A session is found by the key of its exact scope."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -12,11 +13,13 @@ from ricordo_server.db.connection import Row, TenantConnection
 from ricordo_server.db.filters import compile_filter
 from ricordo_server.db.paging import bytes_of, fetch_page, order_keys, text_key, time_key
 from ricordo_server.db.rows import scope_columns, scope_from
-from ricordo_server.db.tables import session
+from ricordo_server.db.tables import extraction, session, snapshot
 from ricordo_server.domain.metadata import Metadata, decode_metadata, encode_metadata
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
+from ricordo_server.domain.promotion import PromotionTriggers
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import Session, SessionDraft, SessionQuery
+from ricordo_server.domain.snapshot import ExtractionState
 
 ORDERS = {
     "create_time": time_key(session.c.create_time),
@@ -28,6 +31,7 @@ ORDERS = {
 WEIGHT = bytes_of(session.c.metadata)
 
 KEY_COLUMNS = ("project_id", "store_id", "scope_key")
+SNAPSHOT_KEY = ("project_id", "store_id", "snapshot_id")
 OF_EVERY_SESSION = (*KEY_COLUMNS, "user_id", "session_id", "labels")
 NEW = {name: bindparam(f"new_{name}", type_=session.c[name].type) for name in OF_EVERY_SESSION}
 # A conflicting row is locked before WHERE is asked, so this locks without writing a version of it.
@@ -37,6 +41,17 @@ LOCK = (
     .on_conflict_do_update(index_elements=KEY_COLUMNS, set_={"next_seq": session.c.next_seq}, where=false())
 )
 PARENT = session.alias("parent")
+# The watermark stands before the first snapshot of which some kind is not done.
+FIRST_UNDONE = (
+    select(func.min(snapshot.c.from_seq))
+    .select_from(snapshot)
+    .join(extraction, and_(*(extraction.c[name] == snapshot.c[name] for name in SNAPSHOT_KEY)))
+    .where(*(snapshot.c[name] == session.c[name] for name in KEY_COLUMNS))
+    .where(extraction.c.state != ExtractionState.DONE)
+    .correlate(session)
+    .scalar_subquery()
+)
+READ = [*session.c, func.coalesce(FIRST_UNDONE - 1, session.c.promoted_seq).label("extracted_seq")]
 
 
 def _parameters(connection: TenantConnection, scope: Scope) -> Row:
@@ -56,6 +71,8 @@ def session_from(row: Row, connection: TenantConnection) -> Session:
         last_activity_time=row["last_activity_time"],
         last_turn_seq=row["next_seq"] - 1,
         promoted_seq=row["promoted_seq"],
+        extracted_seq=row["extracted_seq"],
+        trigger_rule=PromotionTriggers(**row["trigger_rule"]) if row["trigger_rule"] else None,
     )
 
 
@@ -72,7 +89,7 @@ async def create_session(connection: TenantConnection, draft: SessionDraft) -> S
             }
         )
         .on_conflict_do_nothing()
-        .returning(*session.c)
+        .returning(*READ)
     )
     parameters = _parameters(connection, draft.scope)
     metadata = Jsonb(encode_metadata(draft.metadata))
@@ -107,7 +124,7 @@ def _is(connection: TenantConnection, scope: Scope) -> ColumnElement[bool]:
 
 
 async def get_session(connection: TenantConnection, scope: Scope) -> Session | None:
-    row = await connection.fetch_one(select(session).where(_is(connection, scope)))
+    row = await connection.fetch_one(select(*READ).where(_is(connection, scope)))
     return session_from(row, connection) if row else None
 
 
@@ -116,16 +133,31 @@ async def update_metadata(connection: TenantConnection, scope: Scope, metadata: 
     new = bindparam("new_metadata", type_=session.c.metadata.type)
     statement = update(session).where(_is(connection, scope)).values(metadata=new, update_time=func.now())
     given = {"new_metadata": Jsonb(encode_metadata(metadata))}
-    row = await connection.fetch_one(statement.returning(*session.c), given)
+    row = await connection.fetch_one(statement.returning(*READ), given)
     return session_from(row, connection) if row else None
 
 
 async def move_behind(connection: TenantConnection, scope: Scope, last_seq: int) -> Session:
     """The next turn of a new session gets the number after this one."""
     statement = update(session).where(_is(connection, scope)).values(next_seq=last_seq + 1)
-    row = await connection.fetch_one(statement.returning(*session.c))
+    row = await connection.fetch_one(statement.returning(*READ))
     assert row is not None  # noqa: S101 - this transaction made it
     return session_from(row, connection)
+
+
+async def set_trigger_rule(
+    connection: TenantConnection, scope: Scope, rule: PromotionTriggers | None
+) -> None:
+    """The session's own rule, or none; the session is held."""
+    new = bindparam("new_rule", type_=session.c.trigger_rule.type)
+    statement = update(session).where(_is(connection, scope)).values(trigger_rule=new)
+    await connection.execute(statement, {"new_rule": None if rule is None else Jsonb(asdict(rule))})
+
+
+async def set_generation_options(connection: TenantConnection, scope: Scope, options: bytes) -> None:
+    """What is said for the next snapshot of a session that is held."""
+    statement = update(session).where(_is(connection, scope)).values(generation_options=options)
+    await connection.execute(statement)
 
 
 async def lock_children(connection: TenantConnection, scopes: Sequence[Scope]) -> list[Scope]:
@@ -159,7 +191,7 @@ async def list_sessions(
 ) -> Page[Session]:
     keys = order_keys(order_by, ORDERS, [OrderBy("last_activity_time", descending=True)])
     keys.append(text_key(session.c.scope_key))
-    statement = select(session).where(in_tenant(session, connection), matching(query))
+    statement = select(*READ).where(in_tenant(session, connection), matching(query))
     return await fetch_page(
         connection, statement, keys, page, lambda row: session_from(row, connection), weight=WEIGHT
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -22,9 +22,9 @@ from sqlalchemy import (
 from ricordo_server.db.conditions import in_scope, in_tenant, one_of
 from ricordo_server.db.connection import Row, TenantConnection
 from ricordo_server.db.paging import bytes_of, fetch_page, order_keys, text_key, time_key
-from ricordo_server.db.rows import scope_columns, scope_from
+from ricordo_server.db.rows import backlog_from, scope_columns, scope_from
 from ricordo_server.db.sql import load_sql
-from ricordo_server.db.tables import extraction, session, snapshot
+from ricordo_server.db.tables import extraction, session, snapshot, turn
 from ricordo_server.domain.failure import FailureClass
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
@@ -54,7 +54,7 @@ def _insert(table: Any, names: Sequence[str]) -> Any:
 INSERT_SNAPSHOT = _insert(
     snapshot,
     ["project_id", "store_id", "snapshot_id", "scope_key", "user_id", "session_id", "labels",
-     "from_seq", "to_seq", "context_from_seq", "cause"],
+     "from_seq", "to_seq", "context_from_seq", "cause", "operation_id", "generation_options"],
 )  # fmt: skip
 INSERT_EXTRACTION = _insert(extraction, ["project_id", "store_id", "snapshot_id", "kind", "user_id", "state"])
 
@@ -65,10 +65,22 @@ async def lock_backlog(connection: TenantConnection, scope_key: str) -> tuple[Sc
     row = await connection.fetch_one(statement.with_for_update())
     if row is None:
         return None
-    backlog = Backlog(
-        row["promoted_seq"], row["next_seq"] - 1, row["promotion_pending"], row["last_activity_time"]
+    backlog = backlog_from(row, row["next_seq"] - 1)
+    first = await _first_waiting_time(connection, scope_key, backlog)
+    return scope_from(row), replace(backlog, first_waiting_time=first)
+
+
+async def _first_waiting_time(
+    connection: TenantConnection, scope_key: str, backlog: Backlog
+) -> datetime | None:
+    """Only a rule with an interval asks for it."""
+    if backlog.rule is None or backlog.rule.interval_seconds is None:
+        return None
+    statement = select(func.min(turn.c.create_time).label("first")).where(
+        in_tenant(turn, connection), turn.c.scope_key == scope_key, turn.c.turn_seq > backlog.promoted_seq
     )
-    return scope_from(row), backlog
+    row = await connection.fetch_one(statement)
+    return row["first"] if row else None
 
 
 async def insert_snapshots(
@@ -80,9 +92,21 @@ async def insert_snapshots(
     cause: PromotionCause,
     kinds: Sequence[MemoryKind],
     state: ExtractionState = ExtractionState.PENDING,
+    operation_id: str | None = None,
+    options: bytes | None = None,
 ) -> None:
-    """One snapshot for each (id, first, last), every kind in this state; the session moves behind them."""
-    shared = {**connection.key, **scope_columns(scope), "labels": Jsonb(dict(scope.labels)), "cause": cause}
+    """One snapshot for each (id, first, last), every kind in this state; the session moves behind them.
+
+    They are the operation's, if any; `options` were said for them, and for nothing that comes later.
+    """
+    shared = {
+        **connection.key,
+        **scope_columns(scope),
+        "labels": Jsonb(dict(scope.labels)),
+        "cause": cause,
+        "operation_id": operation_id,
+        "generation_options": options,
+    }
     snapshots = [
         {
             **shared,
@@ -100,7 +124,9 @@ async def insert_snapshots(
     ]
     await connection.execute_many(INSERT_SNAPSHOT, [_named(row) for row in snapshots])
     await connection.execute_many(INSERT_EXTRACTION, [_named(row) for row in extractions])
-    await connection.execute(_change_session(connection, scope.key, promoted_seq=runs[-1][2]))
+    await connection.execute(
+        _change_session(connection, scope.key, promoted_seq=runs[-1][2], generation_options=None)
+    )
 
 
 def _named(row: Row) -> Row:
@@ -144,6 +170,8 @@ def snapshot_from(
         summary=row["summary"],
         create_time=row["create_time"],
         extractions=extractions,
+        operation_id=row["operation_id"],
+        options=row["generation_options"],
     )
 
 
@@ -219,6 +247,35 @@ async def note_failure(
         .values({**values, "update_time": func.clock_timestamp()})
     )
     await connection.execute(statement.values(state=ExtractionState.FAILED) if is_final else statement)
+
+
+async def give_up_operation(connection: TenantConnection, operation_id: str) -> None:
+    """What still is to be extracted of an operation's snapshots is given up, since nobody wants it."""
+    given_up = {"state": ExtractionState.FAILED, "failure_class": FailureClass.CANCELLED}
+    statement = (
+        update(extraction)
+        .where(in_tenant(extraction, connection), extraction.c.state == ExtractionState.PENDING)
+        .where(_of_operation(connection, operation_id))
+        .values({**given_up, "update_time": func.clock_timestamp()})
+    )
+    await connection.execute(statement)
+
+
+async def count_states(connection: TenantConnection, operation_id: str) -> dict[ExtractionState, int]:
+    """How many extractions of an operation's snapshots are in each state."""
+    statement = (
+        select(extraction.c.state, func.count().label("count"))
+        .where(in_tenant(extraction, connection), _of_operation(connection, operation_id))
+        .group_by(extraction.c.state)
+    )
+    return {ExtractionState(row["state"]): row["count"] for row in await connection.fetch_all(statement)}
+
+
+def _of_operation(connection: TenantConnection, operation_id: str) -> ColumnElement[bool]:
+    own = select(snapshot.c.snapshot_id).where(
+        in_tenant(snapshot, connection), snapshot.c.operation_id == operation_id
+    )
+    return extraction.c.snapshot_id.in_(own)
 
 
 async def list_snapshots(

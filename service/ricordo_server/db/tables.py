@@ -165,6 +165,8 @@ session = Table(
     Column("next_seq", BigInteger, nullable=False),
     Column("promotion_pending", Boolean, nullable=False),
     Column("promoted_seq", BigInteger, nullable=False),
+    _json("trigger_rule", nullable=True),
+    Column("generation_options", LargeBinary),
     _time("create_time"),
     _time("update_time"),
     _time("last_activity_time"),
@@ -353,6 +355,8 @@ snapshot = Table(
     Column("context_from_seq", BigInteger, nullable=False),
     _text("cause"),
     _text("summary"),
+    Column("operation_id", Text),
+    Column("generation_options", LargeBinary),
     _time("create_time"),
 )
 

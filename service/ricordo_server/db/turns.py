@@ -1,7 +1,7 @@
 """Statements on turns."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from operator import ge, le, lt
 from typing import Any
@@ -13,7 +13,7 @@ from ricordo_server.db.conditions import has_embedding, in_scope, in_tenant, one
 from ricordo_server.db.connection import Row, TenantConnection
 from ricordo_server.db.filters import compile_filter
 from ricordo_server.db.paging import OrderKey, bytes_of, fetch_page, order_keys, text_key, time_key
-from ricordo_server.db.rows import scope_from, vector_text
+from ricordo_server.db.rows import backlog_from, scope_from, vector_text
 from ricordo_server.db.search import Searched
 from ricordo_server.db.sql import load_sql
 from ricordo_server.db.tables import turn, turn_embedding
@@ -70,7 +70,9 @@ async def record_turns(
 
 def _backlog(row: Row, created: int) -> Backlog:
     last_seq = row["next_seq"] - 1 + created
-    return Backlog(row["promoted_seq"], last_seq, row["promotion_pending"], row["record_time"], row["cosine"])
+    return replace(
+        backlog_from({**row, "last_activity_time": row["record_time"]}, last_seq), cosine=row["cosine"]
+    )
 
 
 def _turn_columns(turn_id: str, draft: TurnDraft) -> dict[str, Any]:

@@ -46,6 +46,11 @@ class ExtractionPolicy:
             given["triggers"] = replace(self.triggers, **given["triggers"])  # type: ignore[arg-type]
         return replace(self, **given)  # type: ignore[arg-type]
 
+    def about(self, allowed: Sequence[str]) -> "ExtractionPolicy":
+        """These topics in place of its own, with its descriptions of those that it knows; none: as it is."""
+        known = {topic.name: topic for topic in self.topics}
+        return replace(self, topics=[known.get(name, Topic(name)) for name in allowed]) if allowed else self
+
     def guidance(self, kind: MemoryKind) -> Guidance:
         """Topics and examples are of what is told in sentences, not of the fields of a profile."""
         if kind is MemoryKind.PROFILE:

@@ -17,6 +17,8 @@ class FailureClass(StrEnum):
     """Keys are rotated by people, who need minutes."""
     CONTENT = "CONTENT"
     """The same request fails for ever: it is recorded and not tried again."""
+    CANCELLED = "CANCELLED"
+    """Nobody wants it any more."""
 
 
 class StepError(Exception):

@@ -14,6 +14,7 @@ from ricordo_server.domain.scope import Scope
 
 class OperationKind(StrEnum):
     GENERATE_MEMORIES = "GENERATE_MEMORIES"
+    EXTRACT_SESSION = "EXTRACT_SESSION"
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class OperationDraft:
 
     kind: OperationKind
     scope: Scope
-    request: bytes
+    request: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class Made:
 
     revisions: Sequence[MadeRevision]
     dropped: Dropped
+
+    def __add__(self, other: "Made") -> "Made":
+        return Made([*self.revisions, *other.revisions], self.dropped + other.dropped)
 
 
 @dataclass(frozen=True)

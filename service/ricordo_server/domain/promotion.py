@@ -1,8 +1,9 @@
 """When a session's turns become a snapshot."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from ricordo_server.domain.metadata import Metadata
 from ricordo_server.domain.snapshot import PromotionCause
 
 # A shift after fewer turns is a greeting or an aside.
@@ -17,14 +18,15 @@ FLUSH = timedelta(hours=24)
 class PromotionTriggers:
     """Whichever comes first. None: not that one.
 
-    `topic_shift`: a turn whose cosine with the mean of the turns before it is below. `overlap` turns before a
-    snapshot are given along.
+    `topic_shift`: a turn whose cosine with the mean of the turns before it is below. `interval_seconds`: since the
+    first turn that waits. `overlap` turns before a snapshot are given along.
     """
 
     turn_count: int | None = 20
     idle_seconds: float | None = 180.0
     topic_shift: float | None = 0.35
     overlap: int = 2
+    interval_seconds: float | None = None
 
     @property
     def idle(self) -> timedelta:
@@ -32,10 +34,27 @@ class PromotionTriggers:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """What a call says of the session that it records turns in.
+
+    `sets_rule`: the session's own triggers are `rule` from now on, None the policy's again. `options` are said for
+    the turns that wait, as they were sent; `metadata` is what they hold of it.
+    """
+
+    sets_rule: bool = False
+    rule: PromotionTriggers | None = None
+    force_flush: bool = False
+    options: bytes | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Backlog:
     """Where a session is: the last turn in a snapshot, the last turn, and whether a job for its idle time waits.
 
-    `cosine` is that of the newest turn with the mean of those before it that are in no snapshot.
+    `cosine` is that of the newest turn with the mean of those before it that are in no snapshot. `rule` are the
+    session's own triggers, None the policy's; `options` what was said for its next snapshot, as it was sent.
+    `first_waiting_time` is None where it is not known, and no earlier than the last activity.
     """
 
     promoted_seq: int
@@ -43,6 +62,13 @@ class Backlog:
     is_pending: bool
     last_activity_time: datetime
     cosine: float | None = None
+    rule: PromotionTriggers | None = None
+    options: bytes | None = None
+    first_waiting_time: datetime | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.last_seq <= self.promoted_seq
 
 
 @dataclass(frozen=True)
@@ -67,6 +93,15 @@ def promotion_due(triggers: PromotionTriggers, backlog: Backlog, first_new_seq: 
     ):
         return Promotion(before, PromotionCause.TOPIC_SHIFT)
     return None
+
+
+def time_due(triggers: PromotionTriggers, backlog: Backlog) -> datetime:
+    """When what waits becomes a snapshot if nothing more comes."""
+    last = backlog.last_activity_time
+    if triggers.interval_seconds is None:
+        return last + min(triggers.idle, FLUSH)
+    first = backlog.first_waiting_time or last
+    return min(first + timedelta(seconds=triggers.interval_seconds), last + FLUSH)
 
 
 def split_runs(promoted_seq: int, through_seq: int) -> list[tuple[int, int]]:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from ricordo_server.domain.filter import Filter
 from ricordo_server.domain.metadata import Metadata
+from ricordo_server.domain.promotion import PromotionTriggers
 from ricordo_server.domain.scope import EVERY_SCOPE, Scope, ScopeFilter
 
 
@@ -30,6 +31,8 @@ class Session:
     last_activity_time: datetime
     last_turn_seq: int
     promoted_seq: int = 0
+    extracted_seq: int = 0
+    trigger_rule: PromotionTriggers | None = None
 
 
 @dataclass(frozen=True)

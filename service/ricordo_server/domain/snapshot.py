@@ -38,7 +38,8 @@ class KindExtraction:
 class Snapshot:
     """The turns from `from_seq` to `to_seq`; those from `context_from_seq` on are given along, to be understood.
 
-    `summary` is that of the episode that was extracted from it; empty before.
+    `summary` is that of the episode that was extracted from it; empty before. `options` were said for what is made of
+    it, as they were sent.
     """
 
     snapshot_id: str
@@ -51,6 +52,8 @@ class Snapshot:
     summary: str
     create_time: datetime
     extractions: Sequence[KindExtraction] = ()
+    operation_id: str | None = None
+    options: bytes | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from ricordo_server.app.services import Services
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.jobs.kind import Failure, JobKind
+from ricordo_server.rpc.convert.generation import decode_kept_options
 
 # A model on a small machine needs minutes for a long snapshot.
 EXTRACT_SECONDS = 600.0
@@ -20,7 +21,9 @@ async def promote_idle(services: Services, call: Call, arguments: Mapping[str, A
 async def extract(services: Services, call: Call, arguments: Mapping[str, Any]) -> None:
     store_id, snapshot_id = arguments["store_id"], arguments["snapshot_id"]
     kind = MemoryKind(arguments["kind"])
-    await snapshot_extraction.extract_snapshot(services, call, store_id, snapshot_id, kind)
+    await snapshot_extraction.extract_snapshot(
+        services, call, store_id, snapshot_id, kind, decode_kept_options
+    )
 
 
 async def note_failed(services: Services, call: Call, arguments: Mapping[str, Any], failure: Failure) -> None:

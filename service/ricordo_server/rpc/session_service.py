@@ -1,17 +1,18 @@
 """SessionService: short-term memory, sessions of turns."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from ricordo.v1 import paging_pb2, session_service_pb2, session_service_pb2_grpc
 from ricordo_server.app import forks, search, sessions, turns
 from ricordo_server.app.services import Services
+from ricordo_server.app.turns import RecordedBatch
 from ricordo_server.domain.filter_fields import SESSION_FIELDS, TURN_FIELDS
-from ricordo_server.domain.session import RecordedTurn, SessionQuery, TurnQuery
+from ricordo_server.domain.session import SessionQuery, TurnQuery
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import TURN_ID, check_batch, check_pattern
 from ricordo_server.rpc.convert.filters import decode_condition
+from ricordo_server.rpc.convert.operations import encode_operation
 from ricordo_server.rpc.convert.scope import decode_scope_filter
 from ricordo_server.rpc.convert.search import decode_options, encode_hit, encode_report
 from ricordo_server.rpc.convert.sessions import (
@@ -23,6 +24,7 @@ from ricordo_server.rpc.convert.sessions import (
     encode_forgotten,
     encode_session,
 )
+from ricordo_server.rpc.convert.streams import decode_stream
 from ricordo_server.rpc.convert.turns import decode_turn, encode_basic_turn, encode_turn
 from ricordo_server.rpc.pages import decode_order, decode_page, encode_page, omit_excess
 
@@ -133,14 +135,18 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
     async def BatchRecordTurns(
         self, request: pb.BatchRecordTurnsRequest, context: Any
     ) -> pb.BatchRecordTurnsResponse:
-        check_batch("turns", len(request.turns))
+        stream = decode_stream(request)
+        if request.turns or not (stream.sets_rule or stream.force_flush):
+            check_batch("turns", len(request.turns))
         scope = decode_session_scope(request.scope)
         drafts = [decode_turn(message, f"turns[{number}]") for number, message in enumerate(request.turns)]
         return await answer_once(
             request,
             pb.BatchRecordTurnsResponse,
             encode_recorded,
-            lambda call: turns.batch_record_turns(self._services, call, request.store_id, scope, drafts),
+            lambda call: turns.batch_record_turns(
+                self._services, call, request.store_id, scope, drafts, stream
+            ),
         )
 
     async def GetTurn(self, request: pb.GetTurnRequest, context: Any) -> pb.GetTurnResponse:
@@ -188,9 +194,10 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
         return answer
 
 
-def encode_recorded(recorded: Sequence[RecordedTurn]) -> pb.BatchRecordTurnsResponse:
-    results = [pb.RecordedTurn(turn=encode_turn(each.turn), created=each.created) for each in recorded]
-    answer = pb.BatchRecordTurnsResponse(results=results)
+def encode_recorded(recorded: RecordedBatch) -> pb.BatchRecordTurnsResponse:
+    results = [pb.RecordedTurn(turn=encode_turn(each.turn), created=each.created) for each in recorded.turns]
+    operation = encode_operation(recorded.operation) if recorded.operation else None
+    answer = pb.BatchRecordTurnsResponse(results=results, operation=operation)
     omit_excess(answer, answer.results)
     return answer
 

@@ -11,7 +11,8 @@ WITH given AS MATERIALIZED (
 ),
 -- Never before the session's last turn, even when the clock was set back: the times order turns as their numbers do.
 locked AS MATERIALIZED (
-  SELECT scope_key, user_id, session_id, labels, next_seq, promoted_seq, promotion_pending,
+  SELECT scope_key, user_id, session_id, labels, next_seq, promoted_seq, promotion_pending, trigger_rule,
+    generation_options,
     greatest(clock_timestamp(), last_activity_time) AS record_time
   FROM ricordo.session
   WHERE project_id = %(project_id)s AND store_id = %(store_id)s AND scope_key = %(scope_key)s
@@ -43,7 +44,7 @@ advanced AS (
   WHERE s.project_id = %(project_id)s AND s.store_id = %(store_id)s AND s.scope_key = locked.scope_key
     AND EXISTS (SELECT FROM inserted)
 )
-SELECT placed.*, next_seq, promoted_seq, promotion_pending, record_time, (
+SELECT placed.*, next_seq, promoted_seq, promotion_pending, trigger_rule, generation_options, record_time, (
   -- How far the new turn is from the mean of those that wait in no snapshot.
   SELECT 1 - (avg(e.embedding::vector) <=> %(vector)s::vector)
   FROM ricordo.turn AS t

@@ -129,18 +129,41 @@ def _decode_facts(message: pb.DirectFacts) -> DirectFacts:
 
 
 def decode_rules(request: pb.GenerateMemoriesRequest) -> GenerationRules:
+    return _decode_rules(request, "")
+
+
+def decode_options(message: generation_pb2.GenerationOptions, field: str) -> GenerationRules:
+    return _decode_rules(message, f"{field}.")
+
+
+def decode_kept_options(kept: bytes) -> GenerationRules:
+    """What was said for a snapshot."""
+    options = generation_pb2.GenerationOptions.FromString(kept)
+    _let_expire(options.revision_options)
+    return decode_options(options, "generation")
+
+
+def _let_expire(options: memory_pb2.RevisionOptions) -> None:
+    """A time that was to come when it was said, and is over now: nobody is to see the revision."""
+    if options.HasField("expire_time") and options.expire_time.ToDatetime(UTC) <= datetime.now(UTC):
+        options.disabled = True
+
+
+def _decode_rules(
+    message: pb.GenerateMemoriesRequest | generation_pb2.GenerationOptions, prefix: str
+) -> GenerationRules:
     strategy = decode_enum(
-        request.metadata_merge_strategy,
+        message.metadata_merge_strategy,
         generation_pb2.MetadataMergeStrategy.DESCRIPTOR,
         MergeStrategy,
-        "metadata_merge_strategy",
+        f"{prefix}metadata_merge_strategy",
     )
     return GenerationRules(
-        consolidate=not request.disable_consolidation,
-        metadata=decode_metadata_map(request.metadata, "metadata"),
+        consolidate=not message.disable_consolidation,
+        metadata=decode_metadata_map(message.metadata, f"{prefix}metadata"),
         merge=strategy or MergeStrategy.OVERWRITE,
-        allowed_topics=decode_topics(request.allowed_topics, "allowed_topics"),
-        revision_options=decode_revision_options(request.revision_options),
+        allowed_topics=decode_topics(message.allowed_topics, f"{prefix}allowed_topics"),
+        revision_options=decode_revision_options(message.revision_options, f"{prefix}revision_options"),
     )
 
 
@@ -156,6 +179,7 @@ def keep_request(request: pb.GenerateMemoriesRequest) -> bytes:
 
 def decode_kept_request(kept: bytes) -> tuple[GenerationOrder, GenerationRules]:
     request = pb.GenerateMemoriesRequest.FromString(kept)
+    _let_expire(request.revision_options)
     return decode_order(request), decode_rules(request)
 
 

@@ -14,6 +14,7 @@ from ricordo_server.rpc.checks import check_text
 from ricordo_server.rpc.convert.metadata import decode_metadata_map, encode_metadata_map
 from ricordo_server.rpc.convert.scope import decode_name, decode_scope, encode_scope
 from ricordo_server.rpc.convert.times import encode_time
+from ricordo_server.rpc.convert.trigger_rules import encode_rule
 
 
 def decode_session_scope(message: scope_pb2.Scope, field: str = "scope") -> Scope:
@@ -81,4 +82,6 @@ def encode_session(session: Session) -> session_pb2.Session:
         update_time=encode_time(session.update_time),
         last_activity_time=encode_time(session.last_activity_time),
         last_turn_seq=session.last_turn_seq,
+        trigger_rule=encode_rule(session.trigger_rule) if session.trigger_rule else None,
+        extracted_turn_seq=session.extracted_seq,
     )
