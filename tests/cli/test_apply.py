@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,36 @@ def test_a_project_is_brought_to_the_stated_form(apply: Apply, client: Client) -
     assert stores == {"default": ("", "simple"), "notes": ("what was noted", None)}
     accounts = [(each.name, each.role, each.disabled) for each in client.identity.list_service_accounts()]
     assert accounts == [("agent", "writer", False), ("sleeper", "reader", True)]
+
+
+SETTINGS = """
+[project.extraction]
+turn_count = {turns}
+overlap = 3
+
+[[store]]
+store_id = "notes"
+
+[store.settings.extraction]
+turn_count = {turns}
+model = "small"
+
+[store.settings.retention]
+default_ttl = "P30D"
+"""
+
+
+def test_what_a_table_inside_does_not_change_stays(apply: Apply, client: Client) -> None:
+    lines(apply(SETTINGS.format(turns=5)))
+    steps = lines(apply(SETTINGS.format(turns=6)))
+    assert steps[:2] == ["done: set extraction of the project", "done: set settings of the store notes"]
+    project, store = client.project.get().settings.extraction, client.stores.get("notes").settings
+    assert (project.turn_count, project.overlap) == (6, 3)
+    assert store.extraction is not None
+    assert (store.extraction.turn_count, store.extraction.model) == (6, "small")
+    assert store.extraction.model_fields_set == {"turn_count", "model"}
+    assert store.retention.default_ttl == timedelta(days=30)
+    assert lines(apply(SETTINGS.format(turns=6))) == ["Nothing to do."]
 
 
 def test_a_second_run_does_nothing(apply: Apply, client: Client) -> None:

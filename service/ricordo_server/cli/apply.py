@@ -110,12 +110,12 @@ def plan_settings(stated: Statement, target: Target) -> Iterator[Step]:
 
 
 def find_changes(stated: pydantic.BaseModel, current: pydantic.BaseModel) -> dict[str, Any]:
-    """The fields that are given and differ; of a table inside, those of its fields."""
+    """The fields that are given and differ; a table inside keeps those of its fields that are not given."""
     changed: dict[str, Any] = {}
     for name in stated.model_fields_set:
         wanted, known = getattr(stated, name), getattr(current, name)
         if isinstance(wanted, pydantic.BaseModel) and isinstance(known, pydantic.BaseModel):
-            wanted, known = find_changes(wanted, known), {}
+            wanted = known.model_copy(update=find_changes(wanted, known))
         if wanted != known:
             changed[name] = wanted
     return changed
@@ -126,14 +126,17 @@ def plan_stores(stated: Statement, target: Target) -> Iterator[Step]:
     stores = target.client.stores
     known = {store.store_id: store for store in stores.list()} if stated.stores else {}
     for wanted in stated.stores:
-        given = wanted.model_dump(exclude={"store_id", "grants"}, exclude_none=True)
+        given = wanted.model_dump(exclude={"store_id", "grants", "settings"}, exclude_none=True)
         store = known.get(wanted.store_id)
         if store is None:
-            yield _step(f"create the store {wanted.store_id}", stores.create, wanted.store_id, given)
+            new = given if wanted.settings is None else {**given, "settings": wanted.settings}
+            yield _step(f"create the store {wanted.store_id}", stores.create, wanted.store_id, new)
         yield from _plan_grants(stated, wanted, target, is_new=store is None)
         changed = {
             name: value for name, value in given.items() if store and value != (getattr(store, name) or "")
         }
+        if store and wanted.settings and (settings := find_changes(wanted.settings, store.settings)):
+            changed["settings"] = ricordo.models.StoreSettings(**settings)
         if changed:
             text = f"set {', '.join(sorted(changed))} of the store {wanted.store_id}"
             yield _step(text, stores.update, wanted.store_id, changed)

@@ -40,6 +40,7 @@ class StatedStore(Stated):
     description: str | None = None
     language: str | None = None
     access: ricordo.models.StoreAccess | None = None
+    settings: ricordo.models.StoreSettings | None = None
     grants: tuple[StatedGrant, ...] | None = pydantic.Field(None, alias="grant")
 
 
