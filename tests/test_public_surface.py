@@ -289,6 +289,31 @@ def test_the_extra_mcp_is_enough_for_its_command(wheel: Path, tmp_path: Path) ->
     assert "ricordo[server,embedded,local]" in listed.stdout
 
 
+FRAMEWORKS = {"adk": "adk", "langgraph": "langgraph", "openai-agents": "openai_agents"}
+
+
+@pytest.mark.parametrize("extra", FRAMEWORKS)
+def test_a_part_for_a_framework_without_its_extra_says_what_to_install(
+    light_python: Path, extra: str
+) -> None:
+    script = f"import ricordo.{FRAMEWORKS[extra]}"
+    ran = subprocess.run([light_python, "-c", script], capture_output=True, text=True, check=False)
+    assert f"pip install 'ricordo[{extra}]'" in ran.stderr
+
+
+@pytest.mark.parametrize("extra", FRAMEWORKS)
+def test_an_extra_is_enough_for_its_framework(wheel: Path, tmp_path: Path, extra: str) -> None:
+    python = install(f"{wheel}[{extra}]", tmp_path)
+    run(str(python), "-c", f"import ricordo.{FRAMEWORKS[extra]}")
+
+
+def test_the_extra_cli_is_enough_for_the_commands_of_a_client(wheel: Path, tmp_path: Path) -> None:
+    program = install(f"{wheel}[cli]", tmp_path).with_name("ricordo")
+    command = [program, "stores", "list", "--target", "127.0.0.1:1", "-o", "json"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, json.loads(ran.stderr)["error"]["code"]) == (1, "UNAVAILABLE")
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What is published."""

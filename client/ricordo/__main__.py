@@ -19,7 +19,9 @@ def main() -> int | None:
     sys.stderr.write(
         "The command `ricordo` comes with the server, which is not installed here. Install it:\n"
         "    pip install 'ricordo[server,embedded,local]'\n"
-        "or, for `ricordo stores`, `ricordo entries` and `ricordo mcp` alone:\n"
+        "or, for `ricordo stores` and `ricordo entries` alone:\n"
+        "    pip install 'ricordo[cli]'\n"
+        "or, for these and `ricordo mcp`:\n"
         "    pip install 'ricordo[mcp]'\n"
     )
     return 2

@@ -8,7 +8,12 @@ node = ToolNode(as_tools(memory_tools(store, actor_id=user.id)))
 graph = builder.compile(store=RicordoStore(client, user_position=1))
 """
 
-from ricordo.langgraph.store import RicordoStore
-from ricordo.langgraph.tools import as_tools
+from ricordo._extras import missing_extra
+
+try:
+    from ricordo.langgraph.store import RicordoStore
+    from ricordo.langgraph.tools import as_tools
+except ModuleNotFoundError as error:
+    raise missing_extra("langgraph", error) from error
 
 __all__ = ["RicordoStore", "as_tools"]

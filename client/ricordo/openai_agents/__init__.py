@@ -9,7 +9,12 @@ session = RicordoSession(client, user_id=user.id, session_id=chat.id)
 await Runner.run(agent, "What do I drink?", session=session)
 """
 
-from ricordo.openai_agents.session import RicordoSession
-from ricordo.openai_agents.tools import as_tools
+from ricordo._extras import missing_extra
+
+try:
+    from ricordo.openai_agents.session import RicordoSession
+    from ricordo.openai_agents.tools import as_tools
+except ModuleNotFoundError as error:
+    raise missing_extra("openai-agents", error) from error
 
 __all__ = ["RicordoSession", "as_tools"]
