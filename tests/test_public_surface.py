@@ -48,7 +48,7 @@ GROUPS = {
     "stores": "create delete get grant list list_grants revoke update",
     "memory_stores": "create delete get grant_permission list update",
     "session_stores": "create get list",
-    "memory_banks": "create delete get get_operation list memories update wait_operation",
+    "memory_banks": "create delete get get_operation ingest_events list memories update wait_operation",
     "memory_banks.memories": "create delete generate get list purge retrieve retrieve_profiles revisions "
     "rollback update",
     "memory_banks.memories.revisions": "get list",

@@ -219,3 +219,10 @@ def test_another_filter_of_revisions_is_refused(text: str, position: int) -> Non
 def test_a_revision_ends_in_one_way(given: dict[str, Any]) -> None:
     with pytest.raises(MemoryClientError, match="give one of"):
         types.MemoryConfig(**given)
+
+
+def test_a_rule_waits_for_a_pause_or_a_time() -> None:
+    with pytest.raises(MemoryClientError, match="not both"):
+        types.MemoryGenerationTriggerConfig.read(
+            {"generation_rule": {"idle_duration": "60s", "fixed_interval": "60s"}}
+        )

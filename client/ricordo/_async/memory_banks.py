@@ -1,7 +1,10 @@
 """Memory banks, each a container of memories by scope: `client.memory_banks`."""
 
+from collections.abc import Mapping
+
 from ricordo import memory_bank as types
 from ricordo import models
+from ricordo._async.bank_ingestion import AsyncBankIngestion
 from ricordo._async.bank_memories import AsyncBankMemories
 from ricordo._async.bank_names import AsyncBankNames
 from ricordo._async.extraction import AsyncExtraction
@@ -12,6 +15,7 @@ from ricordo._async.pager import AsyncPager
 from ricordo._async.sessions import AsyncSessions
 from ricordo._async.stores import AsyncStores
 from ricordo._convert.bank_generation import decode_operation
+from ricordo._convert.bank_ingestion import encode_events, encode_rule, stream_scope
 from ricordo._convert.bank_names import bank_name
 from ricordo._convert.bank_settings import encode_settings
 from ricordo._convert.banks import decode_bank, new_bank_id
@@ -41,6 +45,7 @@ class AsyncMemoryBanks:
     ) -> None:
         self._stores = stores
         self._operations = operations
+        self._sessions = sessions
         self._names = AsyncBankNames(identity)
         self.memories = AsyncBankMemories(self._names, memories, extraction, sessions)
 
@@ -145,6 +150,46 @@ class AsyncMemoryBanks:
         asked = await self._names.bank(name)
         await self._stores.delete(asked.store_id, force=force, timeout=timeout)
         return types.DeleteMemoryBankOperation()
+
+    async def ingest_events(
+        self,
+        *,
+        name: str,
+        scope: Mapping[str, str],
+        stream_id: str = "",
+        direct_contents_source: OrDict[types.IngestionDirectContentsSource] | None = None,
+        generation_trigger_config: OrDict[types.MemoryGenerationTriggerConfig] | None = None,
+        config: OrDict[types.IngestEventsConfig] | None = None,
+        timeout: float | None = None,
+    ) -> types.MemoryBankIngestEventsOperation:
+        """Adds events to a stream, which is the session of that id, and says when memories are made of them.
+
+        Where neither the stream nor the bank has a rule for that, it is now. A worker makes them.
+
+        Args:
+            name: The bank.
+            scope: Whose memories: at most 4 pairs.
+            stream_id: The stream of that scope; "": "default".
+            direct_contents_source: The events; may be left out with a rule or `force_flush`.
+            generation_trigger_config: The rule of the stream from now on, also for events that wait.
+            config: How memories are made of all events that wait.
+            timeout: Seconds; with `wait_for_completion` they are for the waiting too.
+
+        Raises:
+            MemoryClientError: There is nothing to do.
+            DeadlineExceededError: The memories are not made yet; it goes on.
+        """
+        ingestion = AsyncBankIngestion(
+            self._stores,
+            self._sessions,
+            await self._names.bank(name),
+            stream_scope(scope, stream_id),
+            types.IngestEventsConfig.read(config),
+            timeout,
+        )
+        return await ingestion.ingest(
+            encode_events(direct_contents_source), encode_rule(generation_trigger_config)
+        )
 
     async def get_operation(
         self, *, name: str, timeout: float | None = None

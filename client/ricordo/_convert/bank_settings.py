@@ -49,6 +49,8 @@ def _generation_fields(config: types.ManagedSemanticMemoryConfigGenerationConfig
     fields: dict[str, Any] = {"model": config.model} if config.model else {}
     if config.generation_trigger_config is not None:
         rule = config.generation_trigger_config.generation_rule
+        if rule.fixed_interval is not None:
+            raise MemoryClientError("fixed_interval is for a stream: give it to ingest_events")
         fields |= {
             "turn_count": rule.event_count,
             "idle": rule.idle_duration,

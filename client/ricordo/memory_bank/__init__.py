@@ -46,6 +46,11 @@ from ricordo.memory_bank.generation import (
     MemoryMetadataMergeStrategy,
     Part,
 )
+from ricordo.memory_bank.ingestion import (
+    IngestEventsConfig,
+    IngestionDirectContentsSource,
+    IngestionDirectContentsSourceEvent,
+)
 from ricordo.memory_bank.memory import (
     ListMemoriesConfig,
     Memory,
@@ -59,6 +64,7 @@ from ricordo.memory_bank.operation import (
     DeleteMemoryBankOperation,
     DeleteMemoryOperation,
     GenerateMemoriesOperation,
+    MemoryBankIngestEventsOperation,
     MemoryOperation,
     PurgeMemoriesOperation,
     RollbackMemoryOperation,
@@ -106,6 +112,9 @@ __all__ = [
     "GenerateMemoriesResponse",
     "GenerateMemoriesResponseGeneratedMemory",
     "GenerateMemoriesResponseGeneratedMemoryAction",
+    "IngestEventsConfig",
+    "IngestionDirectContentsSource",
+    "IngestionDirectContentsSourceEvent",
     "IntermediateExtractedMemory",
     "ListMemoriesConfig",
     "ListMemoryBanksConfig",
@@ -125,6 +134,7 @@ __all__ = [
     "MemoryBankCustomizationConfigMemoryTopic",
     "MemoryBankCustomizationConfigMemoryTopicCustomMemoryTopic",
     "MemoryBankCustomizationConfigMemoryTopicManagedMemoryTopic",
+    "MemoryBankIngestEventsOperation",
     "MemoryConfig",
     "MemoryConjunctionFilter",
     "MemoryFilter",

@@ -1,6 +1,8 @@
 """How a bank works: when memories are made, of what, and how long they are kept."""
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from ricordo.memory_bank.base import BankModel
 from ricordo.memory_bank.customization import MemoryBankCustomizationConfig
@@ -9,14 +11,22 @@ from ricordo.memory_bank.value import BankDuration
 
 
 class MemoryGenerationTriggerConfigGenerationTriggerRule(BankModel):
-    """When memories are made of what was ingested: after so many events, or a pause; whichever comes first.
+    """When memories are made of what was ingested: whichever comes first, and 24 hours after the last event anyway.
 
-    `overlap_event_count` earlier events are given along to be understood.
+    After so many events, and after a pause (`idle_duration`) or so long after the first event that waits
+    (`fixed_interval`, whole minutes). `overlap_event_count` earlier events are given along to be understood.
     """
 
     event_count: int | None = None
     idle_duration: BankDuration | None = None
+    fixed_interval: BankDuration | None = None
     overlap_event_count: int = 0
+
+    @model_validator(mode="after")
+    def _check_timing(self) -> Self:
+        if self.idle_duration is not None and self.fixed_interval is not None:
+            raise ValueError("give idle_duration or fixed_interval, not both")
+        return self
 
 
 class MemoryGenerationTriggerConfig(BankModel):

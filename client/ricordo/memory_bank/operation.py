@@ -42,6 +42,12 @@ class PurgeMemoriesOperation(Operation):
     response: PurgeMemoriesResponse | None = None
 
 
+class MemoryBankIngestEventsOperation(Operation):
+    """Of `ingest_events`: what makes memories of the events that wait. Several ingestions of a stream share it."""
+
+    response: GenerateMemoriesResponse | None = None
+
+
 class DeleteMemoryOperation(Operation):
     """Of `delete` of a memory."""
 

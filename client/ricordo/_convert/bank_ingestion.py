@@ -1,0 +1,54 @@
+"""Events of a stream: turns of the session that the stream is."""
+
+from collections.abc import Mapping
+
+from ricordo import memory_bank as types
+from ricordo import models
+from ricordo._convert.bank_generation import our_role
+from ricordo._convert.bank_values import SESSION, our_scope
+from ricordo.errors import MemoryClientError
+from ricordo.memory_bank.base import OrDict
+
+DEFAULT_STREAM = "default"
+
+
+def stream_scope(scope: Mapping[str, str], stream_id: str) -> models.Scope:
+    """The session that the stream of a scope is.
+
+    Raises:
+        MemoryClientError: The scope names a session of its own.
+    """
+    if SESSION in scope:
+        raise MemoryClientError(f"a stream is a session itself: leave {SESSION} out of its scope")
+    return our_scope(scope).model_copy(update={SESSION: stream_id.strip() or DEFAULT_STREAM})
+
+
+def encode_events(
+    source: OrDict[types.IngestionDirectContentsSource] | None,
+) -> list[models.NewTurn]:
+    """The events as turns: an event's id is what makes it known."""
+    events = [] if source is None else types.IngestionDirectContentsSource.read(source).events
+    return [
+        models.NewTurn(
+            role=our_role(event.content.role),
+            content=event.content.text,
+            idempotency_key=event.event_id,
+            event_time=event.event_time,
+        )
+        for event in events
+    ]
+
+
+def encode_rule(
+    config: OrDict[types.MemoryGenerationTriggerConfig] | None,
+) -> models.TriggerRule | None:
+    """When memories are made; None: as it was said before."""
+    if config is None:
+        return None
+    rule = types.MemoryGenerationTriggerConfig.read(config).generation_rule
+    return models.TriggerRule(
+        turn_count=rule.event_count,
+        idle=rule.idle_duration,
+        interval=rule.fixed_interval,
+        overlap=rule.overlap_event_count,
+    )
