@@ -111,6 +111,16 @@ async def test_the_model_is_shown_the_schemas(world: World, fake: FakeChat) -> N
     assert PERSON.json_schema in fake.prompts("system")[0]
 
 
+async def test_without_kinds_facts_and_fields_are_learned(world: World, fake: FakeChat) -> None:
+    fake.script = [items(fact("I live in Rome.", 1, "in Rome")), items(value("city", "Rome", "in Rome"))]
+    request = pb.GenerateMemoriesRequest(scope=ANN, turns=inline("I live in Rome"))
+    made = (await world.extraction.GenerateMemories(request)).memories
+    assert {(each.memory.kind, each.memory.content) for each in made} == {
+        (SEMANTIC, "I live in Rome."),
+        (PROFILE, "Rome"),
+    }
+
+
 async def test_topics_are_for_what_is_told_in_sentences(projects, world: World, fake: FakeChat) -> None:
     topics = [project_pb2.TopicOfInterest(topic=m.Topic(custom_label="pets"))]
     await projects.UpdateProject(update(extraction=Policy(endpoint="fake", topics=topics)))

@@ -71,7 +71,8 @@ class Extraction:
             turns: Turns that are not recorded, 1 to 500.
             facts: Facts as they are, 1 to 500.
             scope: Whose memories: a user or labels. With `session`, None means the session's own.
-            kinds: What to extract: semantic, episodic, procedural, taxonomic, profile; none: semantic.
+            kinds: What to extract: semantic, episodic, procedural, taxonomic, profile; none: semantic, and profile
+                where there is a schema for the scope.
             time_zone: The IANA zone that `turns` are in; empty: the project's.
             consolidate: False: no memory is updated or replaced for what is said now.
             allowed_topics: Keep only what is about one of these; none: everything.

@@ -100,7 +100,9 @@ class GenerateMemoriesRequest(_message.Message):
 
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[_memory_pb2.MemoryKind.ValueType]:
-        """Which kinds to extract: SEMANTIC, EPISODIC, PROCEDURAL, TAXONOMIC, PROFILE. None: SEMANTIC. Facts are SEMANTIC."""
+        """Which kinds to extract: SEMANTIC, EPISODIC, PROCEDURAL, TAXONOMIC, PROFILE. None: SEMANTIC, and PROFILE where there is
+        a schema for the scope. Facts are SEMANTIC.
+        """
 
     @_builtins.property
     def allowed_topics(self) -> _containers.RepeatedCompositeFieldContainer[_memory_pb2.Topic]:

@@ -34,6 +34,9 @@ from ricordo_server.rpc.pages import omit_excess
 
 pb = extraction_service_pb2
 
+# Of PROFILE nothing is asked where there is no schema for the scope.
+DEFAULT_KINDS = [MemoryKind.SEMANTIC, MemoryKind.PROFILE]
+
 
 def decode_order(request: pb.GenerateMemoriesRequest) -> GenerationOrder:
     kinds = decode_extracted_kinds(request.kinds)
@@ -50,7 +53,7 @@ def decode_order(request: pb.GenerateMemoriesRequest) -> GenerationOrder:
 
 
 def decode_extracted_kinds(numbers: Sequence[int]) -> list[MemoryKind]:
-    kinds = decode_kinds(numbers) or [MemoryKind.SEMANTIC]
+    kinds = decode_kinds(numbers) or DEFAULT_KINDS
     for number, kind in enumerate(kinds):
         if kind not in EXTRACTED_KINDS:
             accepted = ", ".join(EXTRACTED_KINDS)
