@@ -19,7 +19,7 @@ from ricordo.v1 import memory_service_pb2 as pb
 from ricordo.v1 import memory_service_pb2_grpc
 from ricordo_server.app import memories as memories_app
 from ricordo_server.config import Settings
-from ricordo_server.rpc.interceptors import Admission
+from ricordo_server.rpc.interceptors import Admission, Deadline
 from ricordo_server.server import open_services, serving
 
 CREATE = "/ricordo.v1.MemoryService/CreateMemory"
@@ -151,6 +151,33 @@ async def test_a_deadline_reaches_the_database(channel, database, project_id):
         assert late.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         await until_no_query_waits(database)
     assert (await memories.GetMemory(pb.GetMemoryRequest(memory_id=created.memory_id))).memory == created
+
+
+async def test_work_is_cancelled_once_however_often_its_call_is():
+    """As by the deadline and by gRPC: what is under way to clean up is not cut short."""
+    begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def handler(request, context):
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await may_end.wait()
+            ended.set()
+
+    class Context:
+        def time_remaining(self):
+            return None
+
+    call = asyncio.create_task(Deadline(60).around(handler, None)(None, Context()))
+    await begun.wait()
+    for _ in range(3):
+        call.cancel()
+        await asyncio.sleep(0)
+    may_end.set()
+    await asyncio.wait_for(ended.wait(), 30)
+    with pytest.raises(asyncio.CancelledError):
+        await call
 
 
 async def until_no_query_waits(database) -> None:

@@ -289,12 +289,35 @@ class Deadline(Around):
         async def bounded(request: Any, context: Any) -> Any:
             left = context.time_remaining()  # None without a deadline, 0.0 when it has passed
             remaining = self.longest if left is None else min(left, self.longest)
-            current_deadline.set(time.monotonic() + remaining)
-            try:
-                async with asyncio.timeout(remaining):
-                    return await handler(request, context)
-            except TimeoutError as error:
+            deadline = time.monotonic() + remaining
+            current_deadline.set(deadline)
+            work = asyncio.ensure_future(handler(request, context))
+            await _finish(work, remaining)
+            # What waits within the call's time may give up a moment before the call does.
+            if work.cancelled() or (work.exception() and time.monotonic() >= deadline):
                 message = "the deadline passed before the work was done: allow more time"
-                raise DomainError(Reason.DEADLINE_EXCEEDED, message) from error
+                raise DomainError(Reason.DEADLINE_EXCEEDED, message)
+            return work.result()
 
         return bounded
+
+
+async def _finish(work: asyncio.Future[Any], seconds: float) -> None:
+    """Waits until it has ended; cancels it once, when it has not after so long, or when the caller goes away.
+
+    Around a deadline both happen. What is cancelled tells the database to stop its statement; a second cancellation
+    would cut that short, the connection would be lost, and the statement go on.
+    """
+    work.add_done_callback(_take_outcome)
+    try:
+        await asyncio.wait({work}, timeout=seconds)
+    finally:
+        if not work.done():
+            work.cancel()
+            await asyncio.wait({work})
+
+
+def _take_outcome(work: asyncio.Future[Any]) -> None:
+    """Whoever waited may be gone: an error that nobody asks for would be logged as lost."""
+    if not work.cancelled():
+        work.exception()
