@@ -225,6 +225,22 @@ async def test_an_expired_revision_is_not_seen_and_then_swept(
     assert (await numbers(world, memory.memory_id), (await world.all())[0].content) == ([2], "three")
 
 
+async def test_what_is_swept_is_used_no_more(
+    world: World, database: TestDatabase, project_id: UUID, sweep: Sweep
+) -> None:
+    memory = await create(world, content="x" * 1_000)
+    await update(world, memory.memory_id, content="y")
+    age_revisions(database, project_id, 1)
+    with psycopg.connect(database.superuser_url) as connection:
+        used = "SELECT sum(stored_bytes) FROM ricordo.usage WHERE project_id = %s"
+        before = connection.execute(used, [project_id]).fetchone()
+        await sweep()
+        after = connection.execute(used, [project_id]).fetchone()
+    assert before
+    assert after
+    assert before[0] - after[0] >= 1_000
+
+
 async def test_what_rests_on_a_turn_alone_goes_with_it_though_no_revision_is_kept(
     world: World, keep, sweep: Sweep
 ) -> None:

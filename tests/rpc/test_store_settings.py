@@ -1,5 +1,6 @@
 """What a store says of extraction and of how long memories live, and that it holds at once."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -124,6 +125,21 @@ async def test_only_the_masked_settings_change(stores) -> None:
     )
     inherited = (await stores.UpdateStore(change(extraction=Policy()))).store.settings
     assert (inherited.language, inherited.HasField("extraction")) == ("german", False)
+
+
+async def test_changes_at_the_same_time_are_all_kept(stores) -> None:
+    changes = [
+        change(language="german"),
+        change(extraction=Policy(model="big")),
+        change(retention=Retention(create_ttl=DAY)),
+    ]
+    await asyncio.gather(*(stores.UpdateStore(each) for each in changes * 4))
+    settings = (await stores.GetStore(store_service_pb2.GetStoreRequest(store_id="default"))).store.settings
+    assert (settings.language, settings.extraction.model, settings.retention.create_ttl) == (
+        "german",
+        "big",
+        DAY,
+    )
 
 
 @pytest.mark.parametrize(
