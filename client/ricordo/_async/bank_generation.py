@@ -9,6 +9,7 @@ from ricordo import models
 from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.sessions import AsyncSessions
 from ricordo._convert.bank_generation import (
+    LEARNED,
     decode_operation,
     decode_response,
     direct_source,
@@ -39,7 +40,7 @@ class AsyncBankGeneration:
             start_time=given.start_time,
             end_time=given.end_time,
         )
-        return await self._generate(session=session)
+        return await self._generate(session=session, kinds=LEARNED)
 
     async def of_direct(self, contents: Any, memories: Any) -> types.GenerateMemoriesOperation:
         """Of what was said, or of facts."""

@@ -1,5 +1,6 @@
 """What memories of a bank are made of, and what is made."""
 
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from ricordo import models
@@ -18,6 +19,8 @@ from ricordo.memory_bank import (
 )
 from ricordo.memory_bank.generation import GenerationConfig
 
+# Of turns: facts, and the fields of profiles that the bank has a schema for.
+LEARNED = (models.MemoryKind.SEMANTIC, models.MemoryKind.PROFILE)
 OUR_ROLES = {"model": "assistant", "function": "tool"}
 THEIR_ROLES = {ours: theirs for theirs, ours in OUR_ROLES.items()}
 
@@ -26,6 +29,7 @@ class Source(TypedDict, total=False):
     """The one source, as `client.extraction.generate` takes it."""
 
     turns: list[models.SpokenTurn]
+    kinds: Sequence[models.MemoryKind]
     facts: list[models.DirectFact]
 
 
@@ -47,7 +51,7 @@ def direct_source(contents: Any, memories: Any) -> Source:
     """What was said, or facts."""
     if contents is not None:
         events = GenerateMemoriesRequestDirectContentsSource.read(contents).events
-        return {"turns": [_turn(event.content) for event in events]}
+        return {"turns": [_turn(event.content) for event in events], "kinds": LEARNED}
     direct = GenerateMemoriesRequestDirectMemoriesSource.read(memories).direct_memories
     return {
         "facts": [models.DirectFact(content=each.fact, topics=our_topics(each.topics)) for each in direct]

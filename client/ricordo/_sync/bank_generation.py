@@ -8,6 +8,7 @@ from typing import Any
 from ricordo import memory_bank as types
 from ricordo import models
 from ricordo._convert.bank_generation import (
+    LEARNED,
     decode_operation,
     decode_response,
     direct_source,
@@ -40,7 +41,7 @@ class BankGeneration:
             start_time=given.start_time,
             end_time=given.end_time,
         )
-        return self._generate(session=session)
+        return self._generate(session=session, kinds=LEARNED)
 
     def of_direct(self, contents: Any, memories: Any) -> types.GenerateMemoriesOperation:
         """Of what was said, or of facts."""

@@ -1,0 +1,109 @@
+"""What `client.memory_banks` asks the server: a scripted one."""
+
+from typing import Any
+
+import pytest
+
+from ricordo import AsyncClient
+from ricordo.errors import MemoryClientError
+from ricordo.v1 import memory_pb2, memory_service_pb2, session_service_pb2, store_service_pb2
+from ricordo.v1.scope_pb2 import Scope
+from ricordo.v1.session_pb2 import Session
+from tests.fixtures.client_samples import NOON_WIRE, wire_memory, wire_store, wire_who_am_i
+from tests.fixtures.fake_service import FakeService
+
+BANK = "projects/p1/locations/here/reasoningEngines/tea-bank"
+SAID = {"events": [{"content": {"role": "model", "parts": [{"text": "Oolong,"}, {"text": "please."}]}}]}
+
+
+def wire_session(user: str) -> Session:
+    scope = Scope(user_id=user, session_id="s1")
+    times = dict.fromkeys(("create_time", "update_time", "last_activity_time"), NOON_WIRE)
+    return Session(store_id="tea-bank", scope=scope, **times)
+
+
+async def test_the_project_of_a_name_is_checked_once(fake: FakeService, client: AsyncClient) -> None:
+    fake.answer("WhoAmI", wire_who_am_i())
+    for _ in range(2):
+        fake.answer("GetMemory", memory_service_pb2.GetMemoryResponse(memory=wire_memory()))
+        await client.memory_banks.memories.get(name=f"{BANK}/memories/m1")
+    assert fake.methods() == ["WhoAmI", "GetMemory", "GetMemory"]
+
+
+async def test_a_short_name_needs_no_check(fake: FakeService, client: AsyncClient) -> None:
+    fake.answer("GetMemory", memory_service_pb2.GetMemoryResponse(memory=wire_memory()))
+    await client.memory_banks.memories.get(name="tea-bank/memories/m1")
+    assert fake.methods() == ["GetMemory"]
+
+
+async def test_facts_and_profiles_are_learned_from_what_was_said(
+    fake: FakeService, client: AsyncClient
+) -> None:
+    await client.memory_banks.memories.generate(
+        name="tea-bank", direct_contents_source=SAID, scope={"user_id": "ada"}
+    )
+    request = fake.calls[0].request
+    assert list(request.kinds) == [memory_pb2.MEMORY_KIND_SEMANTIC, memory_pb2.MEMORY_KIND_PROFILE]
+    (turn,) = request.turns.turns
+    assert (turn.role, turn.content) == ("assistant", "Oolong,\nplease.")
+
+
+async def test_given_facts_are_facts(fake: FakeService, client: AsyncClient) -> None:
+    await client.memory_banks.memories.generate(
+        name="tea-bank",
+        direct_memories_source={"direct_memories": [{"fact": "Oolong."}]},
+        scope={"user_id": "ada"},
+    )
+    assert list(fake.calls[0].request.kinds) == []
+
+
+async def test_a_session_that_two_users_have_needs_a_scope(fake: FakeService, client: AsyncClient) -> None:
+    found = session_service_pb2.ListSessionsResponse(sessions=[wire_session("ada"), wire_session("bob")])
+    source: dict[str, Any] = {"session": f"{BANK}/sessions/s1"}
+    fake.answer("WhoAmI", wire_who_am_i())
+    fake.answer("ListSessions", found, found)
+    with pytest.raises(MemoryClientError, match="fit 's1' and the scope"):
+        await client.memory_banks.memories.generate(name=BANK, vertex_session_source=source)
+    await client.memory_banks.memories.generate(
+        name=BANK, vertex_session_source=source, scope={"user_id": "bob"}
+    )
+    assert fake.calls[-1].request.session.scope == Scope(user_id="bob", session_id="s1")
+
+
+async def test_a_purge_goes_on_until_nothing_is_left(fake: FakeService, client: AsyncClient) -> None:
+    for matching, deleted in ((1200, 500), (700, 500), (200, 200)):
+        fake.answer(
+            "DeleteMemories",
+            memory_service_pb2.DeleteMemoriesResponse(matching_count=matching, deleted_count=deleted),
+        )
+    purged = await client.memory_banks.memories.purge(name="tea-bank", filter='fact: "tea"', force=True)
+    assert purged.response is not None
+    assert (purged.response.purge_count, len(fake.calls)) == (1200, 3)
+
+
+EVENTS: dict[str, Any] = {"events": [{**SAID["events"][0], "event_id": "e1"}]}
+
+
+async def test_a_rule_that_is_given_is_sent_as_it_is(fake: FakeService, client: AsyncClient) -> None:
+    ingested = await client.memory_banks.ingest_events(
+        name="tea-bank",
+        scope={"user_id": "ada"},
+        direct_contents_source=EVENTS,
+        generation_trigger_config={"generation_rule": {"event_count": 3}},
+    )
+    assert (ingested.name, ingested.done) == (None, True)
+    (call,) = fake.calls
+    assert (call.request.trigger_rule.turn_count, call.request.force_flush) == (3, False)
+    assert (call.request.scope.session_id, call.request.turns[0].idempotency_key) == ("default", "e1")
+
+
+async def test_without_a_rule_of_stream_or_bank_events_are_flushed(
+    fake: FakeService, client: AsyncClient
+) -> None:
+    fake.answer("GetSession", session_service_pb2.GetSessionResponse(session=wire_session("ada")))
+    fake.answer("GetStore", store_service_pb2.GetStoreResponse(store=wire_store()))
+    await client.memory_banks.ingest_events(
+        name="tea-bank", scope={"user_id": "ada"}, direct_contents_source=EVENTS
+    )
+    assert fake.methods() == ["GetSession", "GetStore", "BatchRecordTurns"]
+    assert fake.calls[-1].request.force_flush
