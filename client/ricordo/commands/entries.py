@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from textwrap import shorten
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +30,8 @@ ContentFile = Annotated[
 ]
 Description = Annotated[str | None, typer.Option(help="One line that says what it holds.")]
 DEFAULT_STORE = "default"
+# Of what a search finds, in text: enough to tell one from another.
+SHOWN = 100
 
 commands = typer.Typer(help="What agents keep under paths in a store.", no_args_is_help=True)
 
@@ -147,7 +150,8 @@ def search(
         print_json({"results": [{"entry": describe_entry(hit.memory), "score": hit.score} for hit in hits]})
         return
     for hit in hits:
-        print_line(f"{hit.score:.4f}", hit.memory.path, hit.memory.session_id, hit.memory.content or "")
+        begin = shorten(hit.memory.content or "", SHOWN, placeholder=" ...")
+        print_line(f"{hit.score:.4f}", hit.memory.path, hit.memory.session_id, begin)
 
 
 def update(

@@ -1,5 +1,7 @@
 """What the documentation of agent memory stores shows, on the real server: `docs/system-c.md` is the list."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 
 from ricordo import AsyncClient, errors
@@ -129,10 +131,17 @@ async def test_what_pipelines_write_is_not_to_be_claimed(store: AsyncMemoryStore
 
 
 @pytest.fixture
-async def as_ada(live: AsyncClient, store: AsyncMemoryStore) -> AsyncMemoryStore:
-    """The store by a credential that is bound to one user."""
-    await live.stores.update(store.id, access="open")
-    return await live.acting_as("ada").memory_stores.get(store.id)
+async def as_ada(
+    live: AsyncClient, store: AsyncMemoryStore, service_target: str
+) -> AsyncIterator[AsyncMemoryStore]:
+    """The store by an end user's token, to whom it is granted."""
+    account = await live.identity.create_service_account("agents", role="writer")
+    secret = {"client_id": account.service_account.client_id, "client_secret": account.client_secret}
+    async with AsyncClient(service_target, **secret) as agents:
+        token = await agents.identity.issue_token(["ada"])
+    async with AsyncClient(service_target, token=token.access_token) as ada:
+        await store.grant_permission((await ada.identity.who_am_i()).principal_id)
+        yield await ada.memory_stores.get(store.id)
 
 
 async def test_an_actor_is_an_access_control_for_a_user_s_credential(
@@ -154,6 +163,17 @@ async def test_an_actor_is_an_access_control_for_a_user_s_credential(
 async def test_the_user_s_own_entries_are_there_for_that_credential(as_ada: AsyncMemoryStore) -> None:
     await as_ada.put(actor_id="ada", path=STYLE, content="Prefers short answers.")
     assert [entry.path async for entry in as_ada.list(actor_id="ada")] == [STYLE]
+
+
+async def test_a_service_that_acts_for_a_user_is_bound_to_the_user(
+    live: AsyncClient, store: AsyncMemoryStore
+) -> None:
+    await live.stores.update(store.id, access="open")
+    await store.put(actor_id="bob", path=STYLE, content="Bob's")
+    for_ada = await live.acting_as("ada").memory_stores.get(store.id)
+    with pytest.raises(errors.MemoryAuthError):
+        await for_ada.put(actor_id="bob", path=STYLE, content="x")
+    assert [entry.content async for entry in store.list(actor_id="bob")] == ["Bob's"]
 
 
 async def test_the_documented_tools_keep_one_actor(store: AsyncMemoryStore) -> None:
