@@ -160,6 +160,29 @@ async def test_events_keep_the_time_they_were_said(client: AsyncClient, ingest: 
     assert turn.event_time == time
 
 
+async def test_calls_of_functions_and_their_answers_are_kept(
+    client: AsyncClient, ingest: Callable[..., Any]
+) -> None:
+    thought = {"text": "A secret thought.", "thought": True, "thought_signature": b"x"}
+    call = {"function_call": {"id": "c1", "name": "weather", "args": {"city": "Roma"}}}
+    answer = {"function_response": {"id": "c1", "name": "weather", "response": {"sky": "rain"}}}
+    await ingest(
+        {"content": {"role": "model", "parts": [thought, call]}},
+        {"content": {"role": "user", "parts": [answer]}},
+        {"content": {"role": "model", "parts": [thought]}},
+        generation_trigger_config=RULE,
+    )
+    called, answered = [turn async for turn in client.sessions.list_turns(store="tea-bank")]
+    assert (called.role, called.content, called.tool_calls[0].name) == ("assistant", "", "weather")
+    assert (answered.role, answered.content) == ("tool", '{"sky": "rain"}')
+    assert (answered.tool_call_id, answered.tool_name) == ("c1", "weather")
+
+
+async def test_there_must_be_something_to_do(ingest: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match="give events"):
+        await ingest()
+
+
 async def test_a_stream_is_a_session_itself(ingest: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match="leave session_id out"):
         await ingest(event("x"), scope={"user_id": "ada", "session_id": "s"})

@@ -19,6 +19,7 @@ from ricordo._convert.bank_ingestion import encode_events, encode_rule, stream_s
 from ricordo._convert.bank_names import bank_name
 from ricordo._convert.bank_settings import encode_settings
 from ricordo._convert.banks import decode_bank, new_bank_id
+from ricordo.errors import MemoryClientError
 from ricordo.memory_bank.base import OrDict
 
 
@@ -179,12 +180,15 @@ class AsyncMemoryBanks:
             MemoryClientError: There is nothing to do.
             DeadlineExceededError: The memories are not made yet; it goes on.
         """
+        given = types.IngestEventsConfig.read(config)
+        if direct_contents_source is None and generation_trigger_config is None and not given.force_flush:
+            raise MemoryClientError("give events, a generation_trigger_config or force_flush")
         ingestion = AsyncBankIngestion(
             self._stores,
             self._sessions,
             await self._names.bank(name),
             stream_scope(scope, stream_id),
-            types.IngestEventsConfig.read(config),
+            given,
             timeout,
         )
         return await ingestion.ingest(

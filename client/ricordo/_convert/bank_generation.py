@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from ricordo import models
+from ricordo._convert.bank_contents import encode_spoken
 from ricordo._convert.bank_memories import decode_memory, revision_options
 from ricordo._convert.bank_names import Name
 from ricordo._convert.bank_values import our_topics, plain_metadata
 from ricordo.errors import MemoryClientError
 from ricordo.memory_bank import (
-    Content,
     GenerateMemoriesOperation,
     GenerateMemoriesRequestDirectContentsSource,
     GenerateMemoriesRequestDirectMemoriesSource,
@@ -21,8 +21,6 @@ from ricordo.memory_bank.generation import GenerationConfig
 
 # Of turns: facts, and the fields of profiles that the bank has a schema for.
 LEARNED = (models.MemoryKind.SEMANTIC, models.MemoryKind.PROFILE)
-OUR_ROLES = {"model": "assistant", "function": "tool"}
-THEIR_ROLES = {ours: theirs for theirs, ours in OUR_ROLES.items()}
 
 
 class Source(TypedDict, total=False):
@@ -51,7 +49,8 @@ def direct_source(contents: Any, memories: Any) -> Source:
     """What was said, or facts."""
     if contents is not None:
         events = GenerateMemoriesRequestDirectContentsSource.read(contents).events
-        return {"turns": [_turn(event.content) for event in events], "kinds": LEARNED}
+        spoken = [encode_spoken(event.content) for event in events]
+        return {"turns": [turn for turn in spoken if turn is not None], "kinds": LEARNED}
     direct = GenerateMemoriesRequestDirectMemoriesSource.read(memories).direct_memories
     return {
         "facts": [models.DirectFact(content=each.fact, topics=our_topics(each.topics)) for each in direct]
@@ -67,20 +66,6 @@ def generation_options(config: GenerationConfig) -> dict[str, Any]:
         "metadata_merge_strategy": config.metadata_merge_strategy,
         "revision_options": revision_options(config),
     }
-
-
-def our_role(role: str) -> str:
-    """Who speaks, in our words."""
-    return OUR_ROLES.get(role, role)
-
-
-def their_role(role: str) -> str:
-    """Who speaks, in the words of memory banks."""
-    return THEIR_ROLES.get(role, role)
-
-
-def _turn(content: Content) -> models.SpokenTurn:
-    return models.SpokenTurn(role=our_role(content.role), content=content.text)
 
 
 def decode_response(generation: models.Generation, bank: Name) -> GenerateMemoriesResponse:

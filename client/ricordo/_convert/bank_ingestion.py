@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ricordo import memory_bank as types
 from ricordo import models
-from ricordo._convert.bank_generation import our_role
+from ricordo._convert.bank_contents import encode_event
 from ricordo._convert.bank_values import SESSION, our_scope
 from ricordo.errors import MemoryClientError
 from ricordo.memory_bank.base import OrDict
@@ -26,17 +26,9 @@ def stream_scope(scope: Mapping[str, str], stream_id: str) -> models.Scope:
 def encode_events(
     source: OrDict[types.IngestionDirectContentsSource] | None,
 ) -> list[models.NewTurn]:
-    """The events as turns: an event's id is what makes it known."""
+    """The events as turns, without those that say nothing."""
     events = [] if source is None else types.IngestionDirectContentsSource.read(source).events
-    return [
-        models.NewTurn(
-            role=our_role(event.content.role),
-            content=event.content.text,
-            idempotency_key=event.event_id,
-            event_time=event.event_time,
-        )
-        for event in events
-    ]
+    return [turn for turn in map(encode_event, events) if turn is not None]
 
 
 def encode_rule(

@@ -5,7 +5,7 @@ from typing import Any
 
 from ricordo import memory_bank as types
 from ricordo import models
-from ricordo._convert.bank_generation import our_role, their_role
+from ricordo._convert.bank_contents import our_role, text_of, their_role
 from ricordo._convert.bank_profiles import decode_schemas, encode_schemas
 from ricordo._convert.bank_values import our_topic, their_topic
 from ricordo.errors import MemoryClientError
@@ -86,7 +86,7 @@ def _encode_example(
 ) -> models.ExtractionExample:
     said = [event.content for event in example.conversation_source.events]
     return models.ExtractionExample(
-        conversation="\n".join(f"{our_role(content.role)}: {content.text}" for content in said),
+        conversation="\n".join(f"{our_role(content.role)}: {text_of(content)}" for content in said),
         learned=tuple(memory.fact for memory in example.generated_memories),
     )
 

@@ -44,8 +44,11 @@ class BankGeneration:
         return self._generate(session=session, kinds=LEARNED)
 
     def of_direct(self, contents: Any, memories: Any) -> types.GenerateMemoriesOperation:
-        """Of what was said, or of facts."""
-        return self._generate(**direct_source(contents, memories))
+        """Of what was said, or of facts; where nothing was said, none."""
+        source = direct_source(contents, memories)
+        if not (source.get("turns") or source.get("facts")):
+            return types.GenerateMemoriesOperation(response=types.GenerateMemoriesResponse())
+        return self._generate(**source)
 
     def _find_session(self, session_id: str) -> models.Scope:
         """The scope of the session. Two users may have one of the same id: then the one of the given scope."""

@@ -31,6 +31,8 @@ class BankIngestion:
         self, turns: list[models.NewTurn], rule: models.TriggerRule | None
     ) -> types.MemoryBankIngestEventsOperation:
         """Records the events. Where no rule says when memories are made of them, it is now."""
+        if not (turns or rule or self.config.force_flush):
+            return types.MemoryBankIngestEventsOperation()
         flush = self.config.force_flush or (bool(turns) and rule is None and not self._has_rule())
         options: dict[str, Any] = generation_options(self.config)
         ingestion = self.sessions.ingest(

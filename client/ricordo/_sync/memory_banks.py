@@ -20,6 +20,7 @@ from ricordo._sync.operations import Operations
 from ricordo._sync.pager import Pager
 from ricordo._sync.sessions import Sessions
 from ricordo._sync.stores import Stores
+from ricordo.errors import MemoryClientError
 from ricordo.memory_bank.base import OrDict
 
 
@@ -180,12 +181,15 @@ class MemoryBanks:
             MemoryClientError: There is nothing to do.
             DeadlineExceededError: The memories are not made yet; it goes on.
         """
+        given = types.IngestEventsConfig.read(config)
+        if direct_contents_source is None and generation_trigger_config is None and not given.force_flush:
+            raise MemoryClientError("give events, a generation_trigger_config or force_flush")
         ingestion = BankIngestion(
             self._stores,
             self._sessions,
             self._names.bank(name),
             stream_scope(scope, stream_id),
-            types.IngestEventsConfig.read(config),
+            given,
             timeout,
         )
         return ingestion.ingest(encode_events(direct_contents_source), encode_rule(generation_trigger_config))

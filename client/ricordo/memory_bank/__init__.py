@@ -22,6 +22,7 @@ from ricordo.memory_bank.configuration import (
     MemoryGenerationTriggerConfig,
     MemoryGenerationTriggerConfigGenerationTriggerRule,
 )
+from ricordo.memory_bank.content import Content, FunctionCall, FunctionResponse, Part
 from ricordo.memory_bank.customization import (
     MemoryBankCustomizationConfig,
     MemoryBankCustomizationConfigGenerateMemoriesExample,
@@ -33,7 +34,6 @@ from ricordo.memory_bank.customization import (
     MemoryBankCustomizationConfigMemoryTopicManagedMemoryTopic,
 )
 from ricordo.memory_bank.generation import (
-    Content,
     GenerateMemoriesConfig,
     GenerateMemoriesRequestDirectContentsSource,
     GenerateMemoriesRequestDirectContentsSourceEvent,
@@ -44,7 +44,6 @@ from ricordo.memory_bank.generation import (
     GenerateMemoriesResponseGeneratedMemory,
     GenerateMemoriesResponseGeneratedMemoryAction,
     MemoryMetadataMergeStrategy,
-    Part,
 )
 from ricordo.memory_bank.ingestion import (
     IngestEventsConfig,
@@ -102,6 +101,8 @@ __all__ = [
     "CreateMemoryBankConfig",
     "DeleteMemoryBankOperation",
     "DeleteMemoryOperation",
+    "FunctionCall",
+    "FunctionResponse",
     "GenerateMemoriesConfig",
     "GenerateMemoriesOperation",
     "GenerateMemoriesRequestDirectContentsSource",

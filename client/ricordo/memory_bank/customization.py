@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from ricordo.memory_bank.base import BankModel
-from ricordo.memory_bank.generation import Content
+from ricordo.memory_bank.content import Content
 from ricordo.memory_bank.value import ManagedTopicEnum
 
 

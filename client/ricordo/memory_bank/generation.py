@@ -5,27 +5,10 @@ from datetime import datetime
 from pydantic import Field
 
 from ricordo.memory_bank.base import BankModel, BankWord
+from ricordo.memory_bank.content import Content
 from ricordo.memory_bank.memory import Memory
 from ricordo.memory_bank.revision import RevisionConfig
 from ricordo.memory_bank.value import MemoryMetadataValue, MemoryTopicId
-
-
-class Part(BankModel):
-    """A part of what is said: text."""
-
-    text: str
-
-
-class Content(BankModel):
-    """What is said, and by whom: "user" or "model", or another role."""
-
-    role: str = "user"
-    parts: list[Part] = Field(min_length=1)
-
-    @property
-    def text(self) -> str:
-        """The parts, a line each."""
-        return "\n".join(part.text for part in self.parts)
 
 
 class GenerateMemoriesRequestVertexSessionSource(BankModel):

@@ -5,7 +5,8 @@ from datetime import datetime
 from pydantic import Field
 
 from ricordo.memory_bank.base import BankModel
-from ricordo.memory_bank.generation import Content, GenerationConfig
+from ricordo.memory_bank.content import Content
+from ricordo.memory_bank.generation import GenerationConfig
 
 
 class IngestionDirectContentsSourceEvent(BankModel):

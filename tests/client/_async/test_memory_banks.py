@@ -48,6 +48,42 @@ async def test_facts_and_profiles_are_learned_from_what_was_said(
     assert (turn.role, turn.content) == ("assistant", "Oolong,\nplease.")
 
 
+async def test_thoughts_and_calls_are_not_said(fake: FakeService, client: AsyncClient) -> None:
+    thought = {"text": "A secret thought.", "thought": True}
+    call = {"function_call": {"name": "weather", "args": {"city": "Roma"}}}
+    answer = {"function_response": {"name": "weather", "response": {"sky": "rain"}}}
+    contents = [
+        {"role": "model", "parts": [thought, {"text": "Let me see."}, call]},
+        {"role": "user", "parts": [answer]},
+        {"role": "model", "parts": [call]},
+    ]
+    await client.memory_banks.memories.generate(
+        name="tea-bank",
+        direct_contents_source={"events": [{"content": each} for each in contents]},
+        scope={"user_id": "ada"},
+    )
+    turns = [(turn.role, turn.content) for turn in fake.calls[0].request.turns.turns]
+    assert turns == [("assistant", "Let me see."), ("tool", '{"sky": "rain"}')]
+
+
+async def test_where_nothing_is_said_nothing_is_learned(fake: FakeService, client: AsyncClient) -> None:
+    contents = {"role": "model", "parts": [{"text": "A secret thought.", "thought": True}]}
+    operation = await client.memory_banks.memories.generate(
+        name="tea-bank", direct_contents_source={"events": [{"content": contents}]}, scope={"user_id": "ada"}
+    )
+    assert operation.response is not None
+    assert (operation.response.generated_memories, fake.calls) == ([], [])
+
+
+@pytest.mark.parametrize("part", [{}, {"inline_data": {}}, {"text": "x", "function_call": {"name": "f"}}])
+async def test_another_part_is_refused(client: AsyncClient, part: dict[str, Any]) -> None:
+    source = {"events": [{"content": {"parts": [part]}}]}
+    with pytest.raises(MemoryClientError, match="parts"):
+        await client.memory_banks.memories.generate(
+            name="tea-bank", direct_contents_source=source, scope={"user_id": "ada"}
+        )
+
+
 async def test_given_facts_are_facts(fake: FakeService, client: AsyncClient) -> None:
     await client.memory_banks.memories.generate(
         name="tea-bank",

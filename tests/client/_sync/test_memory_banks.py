@@ -47,6 +47,42 @@ def test_facts_and_profiles_are_learned_from_what_was_said(fake: FakeService, cl
     assert (turn.role, turn.content) == ("assistant", "Oolong,\nplease.")
 
 
+def test_thoughts_and_calls_are_not_said(fake: FakeService, client: Client) -> None:
+    thought = {"text": "A secret thought.", "thought": True}
+    call = {"function_call": {"name": "weather", "args": {"city": "Roma"}}}
+    answer = {"function_response": {"name": "weather", "response": {"sky": "rain"}}}
+    contents = [
+        {"role": "model", "parts": [thought, {"text": "Let me see."}, call]},
+        {"role": "user", "parts": [answer]},
+        {"role": "model", "parts": [call]},
+    ]
+    client.memory_banks.memories.generate(
+        name="tea-bank",
+        direct_contents_source={"events": [{"content": each} for each in contents]},
+        scope={"user_id": "ada"},
+    )
+    turns = [(turn.role, turn.content) for turn in fake.calls[0].request.turns.turns]
+    assert turns == [("assistant", "Let me see."), ("tool", '{"sky": "rain"}')]
+
+
+def test_where_nothing_is_said_nothing_is_learned(fake: FakeService, client: Client) -> None:
+    contents = {"role": "model", "parts": [{"text": "A secret thought.", "thought": True}]}
+    operation = client.memory_banks.memories.generate(
+        name="tea-bank", direct_contents_source={"events": [{"content": contents}]}, scope={"user_id": "ada"}
+    )
+    assert operation.response is not None
+    assert (operation.response.generated_memories, fake.calls) == ([], [])
+
+
+@pytest.mark.parametrize("part", [{}, {"inline_data": {}}, {"text": "x", "function_call": {"name": "f"}}])
+def test_another_part_is_refused(client: Client, part: dict[str, Any]) -> None:
+    source = {"events": [{"content": {"parts": [part]}}]}
+    with pytest.raises(MemoryClientError, match="parts"):
+        client.memory_banks.memories.generate(
+            name="tea-bank", direct_contents_source=source, scope={"user_id": "ada"}
+        )
+
+
 def test_given_facts_are_facts(fake: FakeService, client: Client) -> None:
     client.memory_banks.memories.generate(
         name="tea-bank",
