@@ -10,7 +10,7 @@ import pytest
 from ricordo.v1 import extraction_service_pb2 as pb
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as ms
-from ricordo.v1 import project_pb2, project_service_pb2_grpc
+from ricordo.v1 import project_pb2, project_service_pb2_grpc, scope_pb2
 from ricordo.v1.profile_pb2 import ProfileSchema
 from ricordo_server.config import Settings
 from ricordo_server.extraction import Endpoint, ExtractionSettings
@@ -109,6 +109,24 @@ async def test_what_the_schema_does_not_allow_is_not_kept(world: World, fake: Fa
 async def test_the_model_is_shown_the_schemas(world: World, fake: FakeChat) -> None:
     await learn(world, "Hello")
     assert PERSON.json_schema in fake.prompts("system")[0]
+
+
+async def test_the_model_is_told_what_is_known(world: World, fake: FakeChat) -> None:
+    fake.script = [items(value("city", "Rome", "in Rome"))]
+    await learn(world, "I live in Rome")
+    await learn(world, "Hello")
+    known = json.dumps({"known_profile": "person", "values": {"city": "Rome"}})
+    assert [prompt.startswith(known) for prompt in fake.prompts("user")] == [False, True]
+
+
+async def test_what_is_known_of_others_is_not_told(world: World, fake: FakeChat) -> None:
+    fake.script = [items(value("city", "Rome", "in Rome"))]
+    await learn(world, "I live in Rome")
+    bob = pb.GenerateMemoriesRequest(
+        scope=scope_pb2.Scope(user_id="bob"), turns=inline("Hello"), kinds=[PROFILE]
+    )
+    await world.extraction.GenerateMemories(bob)
+    assert "Rome" not in fake.prompts("user")[-1]
 
 
 async def test_without_kinds_facts_and_fields_are_learned(world: World, fake: FakeChat) -> None:

@@ -23,7 +23,7 @@ from ricordo_server.domain.generation import (
     utterances_of,
 )
 from ricordo_server.domain.memory import MemoryKind
-from ricordo_server.domain.profile_schema import ProfileSchema
+from ricordo_server.domain.profile_schema import Profile
 from ricordo_server.domain.session import Session, Turn
 from ricordo_server.domain.spans import keep_quoted
 
@@ -57,7 +57,7 @@ def passage_of(
     turns: Sequence[Turn],
     context: Sequence[Turn] = (),
     *,
-    schemas: Sequence[ProfileSchema] = (),
+    profiles: Sequence[Profile] = (),
     snapshot_id: str = "",
 ) -> Passage:
     """Turns of one session as they are read, in the order of what they tell of; `context` is not extracted again."""
@@ -68,7 +68,7 @@ def passage_of(
         utterances_of(sorted(turns, key=_moment), zone),
         utterances_of(sorted(context, key=_moment), zone),
         origin,
-        schemas,
+        profiles,
     )
 
 
@@ -97,11 +97,11 @@ async def learn(
 async def _learn(
     services: Services, call: Call, policy: ExtractionPolicy, passage: Passage, kind: MemoryKind
 ) -> Learned:
-    if not passage.utterances or (kind is MemoryKind.PROFILE and not passage.schemas):
+    if not passage.utterances or (kind is MemoryKind.PROFILE and not passage.profiles):
         return Learned(kind, passage.scope, passage.origin, (), ())
     extractor = services.choose_extractor(policy.endpoint)
     guidance = policy.guidance(kind)
-    request = ExtractionRequest(kind, passage.utterances, passage.context, guidance, passage.schemas)
+    request = ExtractionRequest(kind, passage.utterances, passage.context, guidance, passage.profiles)
     found = await extractor.extract(request, LlmMeter(services.limiter, call.principal))
     return _sifted(passage, kind, guidance.topics, found)
 
@@ -109,7 +109,7 @@ async def _learn(
 def _sifted(passage: Passage, kind: MemoryKind, topics: Sequence[Topic], found: Extraction) -> Learned:
     quoted, unquoted = keep_quoted(found.candidates, found.utterances)
     storable, unstorable = keep_storable(quoted)
-    conforming, unfit = keep_conforming(storable, passage.schemas)
+    conforming, unfit = keep_conforming(storable, [each.schema for each in passage.profiles])
     topical, off_topic = keep_topics(conforming, [topic.name for topic in topics])
     invalid = found.invalid + unstorable + unfit
     dropped = Dropped(unquoted, invalid, off_topic, incomplete=found.incomplete)

@@ -13,6 +13,7 @@ from ricordo_server.app.operations import (
     start_operation,
 )
 from ricordo_server.app.permissions import check_may_write_in
+from ricordo_server.app.profiles import read_profiles
 from ricordo_server.app.services import Services
 from ricordo_server.app.sessions import not_found
 from ricordo_server.app.transactions import in_store, write_store
@@ -147,9 +148,9 @@ async def _prepare(
     async with in_store(services.database, call, store_id) as connection:
         policy = connection.policy_for(_owner(order)).about(rules.allowed_topics)
         read = await _read(connection, policy, order)
-        schemas = connection.profile_schemas_for(_owner(order))
+        profiles = await read_profiles(connection, _owner(order))
     if isinstance(read, Passage):
-        read = replace(read, schemas=schemas)
+        read = replace(read, profiles=profiles)
     prepared: list[Prepared] = []
     for kind in order.kinds:
         await go_on()

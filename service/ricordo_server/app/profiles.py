@@ -39,9 +39,13 @@ async def retrieve_profiles(services: Services, call: Call, store_id: str, scope
     """One for each schema that is for the scope, in the order of the settings."""
     check_may_read_as(call.principal, Exactly(scope))
     async with in_store(services.database, call, store_id) as connection:
-        schemas = connection.profile_schemas_for(scope)
-        keys = [made_key(schema.schema_id, name) for schema in schemas for name in schema.properties]
-        memories = await list_profile_memories(connection, scope, keys) if keys else []
+        return await read_profiles(connection, scope)
+
+
+async def read_profiles(connection: TenantConnection, scope: Scope) -> list[Profile]:
+    schemas = connection.profile_schemas_for(scope)
+    keys = [made_key(schema.schema_id, name) for schema in schemas for name in schema.properties]
+    memories = await list_profile_memories(connection, scope, keys) if keys else []
     by_key = {memory.key: memory for memory in memories}
     return [_profile(schema, by_key) for schema in schemas]
 
@@ -58,4 +62,4 @@ def _profile(schema: ProfileSchema, by_key: dict[str | None, Memory]) -> Profile
         except ProfileSchemaError:
             continue
         fields[name] = ProfileField(value, memory.memory_id, memory.revision, memory.update_time)
-    return Profile(schema.schema_id, fields)
+    return Profile(schema, fields)

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 
 from ricordo_server.app.extraction import extract, passage_of
+from ricordo_server.app.profiles import read_profiles
 from ricordo_server.app.services import Services
 from ricordo_server.app.session_operations import add_generation, note_given_up
 from ricordo_server.app.transactions import in_store
@@ -21,6 +22,7 @@ from ricordo_server.domain.generation import (
     GenerationRules,
     Passage,
     SessionRange,
+    memory_scope,
 )
 from ricordo_server.domain.memory import EpisodicDetails, MemoryKind
 from ricordo_server.domain.operation import Made
@@ -89,8 +91,8 @@ async def _read(connection: TenantConnection, policy: ExtractionPolicy, snapshot
     before = SessionRange(snapshot.scope, snapshot.context_from_seq, snapshot.from_seq - 1)
     turns = await turns_db.list_run(connection, run, MOST_SNAPSHOT_TURNS)
     context = await turns_db.list_run(connection, before, MOST_SNAPSHOT_TURNS)
-    schemas = connection.profile_schemas_for(snapshot.scope)
-    return passage_of(session, policy, turns, context, schemas=schemas, snapshot_id=snapshot.snapshot_id)
+    profiles = await read_profiles(connection, memory_scope(snapshot.scope))
+    return passage_of(session, policy, turns, context, profiles=profiles, snapshot_id=snapshot.snapshot_id)
 
 
 def summary_of(generation: Generation) -> str:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from ricordo_server.domain.memory import Details, Memory, MemoryKind
-from ricordo_server.domain.profile_schema import ProfileSchema
+from ricordo_server.domain.profile_schema import Profile
 
 # The kinds that are learned from turns, each by a reading of its own.
 EXTRACTED_KINDS = (
@@ -68,15 +68,15 @@ class Guidance:
 
 @dataclass(frozen=True)
 class ExtractionRequest:
-    """`context` was read before and is there to be understood, not to be extracted again. `schemas` are those of the
-    fields of PROFILE.
+    """`context` was read before and is there to be understood, not to be extracted again. `profiles` are those
+    whose fields are asked for, with what is known.
     """
 
     kind: MemoryKind
     utterances: Sequence[Utterance]
     context: Sequence[Utterance] = ()
     guidance: Guidance = Guidance()
-    schemas: Sequence[ProfileSchema] = ()
+    profiles: Sequence[Profile] = ()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from ricordo_server.domain.consolidation import MergeStrategy, Trust, is_trusted
 from ricordo_server.domain.extraction import Candidate, Quote, Utterance
 from ricordo_server.domain.memory import Memory, MemoryKind, MemorySource, RevisionAction
 from ricordo_server.domain.metadata import Metadata
-from ricordo_server.domain.profile_schema import ProfileSchema
+from ricordo_server.domain.profile_schema import Profile
 from ricordo_server.domain.recalled import without_recalled
 from ricordo_server.domain.retention import DEFAULT_OPTIONS, RevisionOptions
 from ricordo_server.domain.scope import Scope
@@ -64,15 +64,15 @@ class Origin:
 
 @dataclass(frozen=True)
 class Passage:
-    """A run of turns to learn from, and whose the memories will be: PRIVATE, and of no session. `schemas` are
-    those of the profiles of that scope.
+    """A run of turns to learn from, and whose the memories will be: PRIVATE, and of no session. `profiles` are
+    what is known of that scope in a structured form.
     """
 
     scope: Scope
     utterances: Sequence[Utterance]
     context: Sequence[Utterance] = ()
     origin: Origin = Origin()
-    schemas: Sequence[ProfileSchema] = ()
+    profiles: Sequence[Profile] = ()
 
 
 @dataclass(frozen=True)

@@ -98,13 +98,15 @@ class ProfileField:
 class Profile:
     """What is known by one schema, by property."""
 
-    schema_id: str
+    schema: ProfileSchema
     fields: Mapping[str, ProfileField]
 
 
 def _parse(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_int=_bounded, parse_float=_finite)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_int=_bounded, parse_float=_finite)
+        json.dumps(value, ensure_ascii=False).encode()  # no lone surrogate, which an escape may hide
+        return value
     except (ValueError, RecursionError) as error:
         raise ProfileSchemaError(f"it is no JSON: {error}"[:SHOWN_CHARACTERS]) from error
 

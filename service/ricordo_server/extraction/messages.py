@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ricordo_server.domain.extraction import Compared, ExtractionRequest, Guidance, Person, Utterance
 from ricordo_server.domain.memory import CUSTOM_TOPIC, MANAGED_TOPIC, MemoryKind
-from ricordo_server.domain.profile_schema import ProfileSchema
+from ricordo_server.domain.profile_schema import Profile
 from ricordo_server.extraction.prompts import load_prompt
 
 Message = dict[str, str]
@@ -25,7 +25,7 @@ def extraction_messages(request: ExtractionRequest, schema: Mapping[str, object]
         load_prompt("frame"),
         guidance.prompt or load_prompt(request.kind.lower()),
         *_person(request),
-        *_schemas(request.schemas if request.kind is MemoryKind.PROFILE else ()),
+        *_schemas(request),
         *_topics(guidance),
         *_examples(guidance),
         f"Answer with one JSON object of this schema and nothing else:\n{json.dumps(schema)}",
@@ -43,7 +43,12 @@ def _person(request: ExtractionRequest) -> Iterator[str]:
         yield load_prompt("third_person" if third else "first_person")
 
 
-def _schemas(schemas: Sequence[ProfileSchema]) -> Iterator[str]:
+def _profiles(request: ExtractionRequest) -> Sequence[Profile]:
+    return request.profiles if request.kind is MemoryKind.PROFILE else ()
+
+
+def _schemas(request: ExtractionRequest) -> Iterator[str]:
+    schemas = [profile.schema for profile in _profiles(request)]
     if schemas:
         listed = [f"{schema.schema_id}: {schema.json_schema}" for schema in schemas]
         yield "The schemas, each behind its `schema_id`:\n" + "\n".join(listed)
@@ -73,7 +78,17 @@ def _quoted(text: str) -> str:
 def _conversation(request: ExtractionRequest) -> str:
     context = [_turn("context", utterance) for utterance in request.context]
     turns = [_turn(number, utterance) for number, utterance in enumerate(request.utterances, 1)]
-    return "\n".join(["BEGIN CONVERSATION", *context, *turns, "END CONVERSATION"])
+    return "\n".join([*_known(request), "BEGIN CONVERSATION", *context, *turns, "END CONVERSATION"])
+
+
+def _known(request: ExtractionRequest) -> Iterator[str]:
+    """A line for each profile of which something is known, whatever its values hold."""
+    for profile in _profiles(request):
+        if profile.fields:
+            values = {name: field.value for name, field in profile.fields.items()}
+            yield json.dumps(
+                {"known_profile": profile.schema.schema_id, "values": values}, ensure_ascii=False
+            )
 
 
 def _turn(number: int | str, utterance: Utterance) -> str:

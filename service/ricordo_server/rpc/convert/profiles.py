@@ -51,7 +51,7 @@ def encode_profile_schemas(schemas: Sequence[ProfileSchema]) -> list[profile_pb2
 
 def encode_profile(profile: Profile) -> profile_pb2.Profile:
     fields = {name: _encode_field(field) for name, field in profile.fields.items()}
-    return profile_pb2.Profile(schema_id=profile.schema_id, fields=fields)
+    return profile_pb2.Profile(schema_id=profile.schema.schema_id, fields=fields)
 
 
 def _encode_field(field: ProfileField) -> profile_pb2.ProfileField:
