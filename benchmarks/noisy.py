@@ -19,7 +19,7 @@ from benchmarks.timing import Round, percentile, run_round
 from ricordo import AsyncClient, errors, models
 
 QUIET_CALLERS, NOISY_CALLERS = 2, 50
-ROUNDS, RUNS = 3, 40
+ROUNDS, RUNS = 8, 15
 
 
 async def make_project(stack: Stack) -> str:

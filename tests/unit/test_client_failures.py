@@ -36,6 +36,7 @@ MORE_THAN_THEIR_CODE = {
     "EMBEDDING_MODEL_IN_USE": errors.EmbeddingModelInUseError,
     "UNKNOWN_CUSTOM_TYPE": errors.UnknownCustomTypeError,
     "WRITE_CONFLICT": errors.WriteConflictError,
+    "OPERATION_CANCELLED": errors.OperationCancelledError,
 }
 OF_THEIR_CODE = {
     "INVALID_ARGUMENT": errors.MemoryBadRequestError,
@@ -43,6 +44,7 @@ OF_THEIR_CODE = {
     "ALREADY_EXISTS": errors.AlreadyExistsError,
     "FAILED_PRECONDITION": errors.MemoryBadRequestError,
     "ABORTED": errors.MemoryBadRequestError,
+    "CANCELLED": errors.MemoryConnectionError,
     "UNAVAILABLE": errors.ServiceUnavailableError,
     "RESOURCE_EXHAUSTED": errors.TooManyRequestsError,
     "DEADLINE_EXCEEDED": errors.DeadlineExceededError,

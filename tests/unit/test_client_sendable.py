@@ -2,11 +2,13 @@
 
 import pytest
 
+from ricordo._convert.audit import list_audit_records_request
 from ricordo._convert.memory_requests import create_request, get_request
+from ricordo._convert.project_limits import update_project_limits_request
 from ricordo._convert.searches import encode_options
 from ricordo._convert.session_requests import record_turn_request
 from ricordo.errors import MemoryClientError
-from ricordo.models import NewMemory, NewTurn, Scope
+from ricordo.models import NewMemory, NewTurn, ProjectLimits, Scope
 
 HALF = "a\ud800b"
 
@@ -53,4 +55,17 @@ def test_a_query_is_named():
             top_k=None,
             min_similarity=None,
             explain=False,
+        )
+
+
+@pytest.mark.parametrize("number", [2**31, -(2**31) - 1, 2**70])
+def test_a_number_that_does_not_fit_is_named(number):
+    with pytest.raises(MemoryClientError, match=r"^page_size does not fit its field"):
+        list_audit_records_request(page_size=number)
+
+
+def test_a_number_inside_an_argument_is_named_too():
+    with pytest.raises(MemoryClientError, match=r"^changes.stored_memories does not fit its field"):
+        update_project_limits_request(
+            "p", ProjectLimits(stored_bytes=2, stored_memories=2**63), request_id=None
         )

@@ -12,6 +12,7 @@ from ricordo.v1 import (
 )
 
 
+@sendable
 def list_audit_records_request(*, page_size: int | None) -> project_service_pb2.ListAuditRecordsRequest:
     """Asks for a page of records."""
     return project_service_pb2.ListAuditRecordsRequest(page_size=page_size)

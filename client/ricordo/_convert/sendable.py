@@ -22,11 +22,13 @@ def sendable(build: Callable[Parameters, Message]) -> Callable[Parameters, Messa
 
     @wraps(build)
     def built(*arguments: Parameters.args, **options: Parameters.kwargs) -> Message:
+        def given() -> Mapping[str, object]:
+            return signature(build).bind(*arguments, **options).arguments
+
         try:
             return build(*arguments, **options)
         except UnicodeEncodeError as error:
-            given = signature(build).bind(*arguments, **options).arguments
-            name = next(_places(error.object, given, ""), "a text")
+            name = next(_places(error.object.__eq__, given(), ""), "a text")
             raise MemoryClientError(
                 f"{name} holds the lone surrogate {error.object[error.start]!r} at position {error.start}, which is "
                 "half a character and cannot be sent: remove it, or decode the source with errors='replace'"
@@ -34,23 +36,32 @@ def sendable(build: Callable[Parameters, Message]) -> Callable[Parameters, Messa
         except RicordoError:
             raise
         except (TypeError, ValueError) as error:
-            raise MemoryClientError(f"an argument does not fit its field: {error}") from error
+            # The codec names the value of a number that is out of range, not its field.
+            told = str(error).split()
+            name = next(
+                _places(lambda value: _is_number(value) and str(value) in told, given(), ""), "an argument"
+            )
+            raise MemoryClientError(f"{name} does not fit its field: {error}") from error
 
     return built
 
 
-def _places(text: str, value: object, name: str) -> Iterator[str]:
-    """Where the text stands in the arguments: `memory.content`."""
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _places(is_wanted: Callable[[object], bool], value: object, name: str) -> Iterator[str]:
+    """Where a text or a number that is wanted stands in the arguments: `memory.content`."""
     match value:
-        case str():
-            if value == text:
+        case str() | int() | float():
+            if is_wanted(value):
                 yield name
         case BaseModel():
-            yield from _places(text, dict(value), name)
+            yield from _places(is_wanted, dict(value), name)
         case Mapping():
             for key, item in value.items():
-                yield from _places(text, key, f"a key of {name}")
-                yield from _places(text, item, f"{name}.{key}".lstrip("."))
+                yield from _places(is_wanted, key, f"a key of {name}")
+                yield from _places(is_wanted, item, f"{name}.{key}".lstrip("."))
         case Sequence():
             for index, item in enumerate(value):
-                yield from _places(text, item, f"{name}[{index}]")
+                yield from _places(is_wanted, item, f"{name}[{index}]")

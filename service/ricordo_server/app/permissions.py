@@ -86,4 +86,6 @@ def check_may_read_as(principal: Principal, scope: ScopeFilter) -> None:
 
 
 def denied(message: str, *, required: str = "", field: str = "") -> DomainError:
-    return DomainError(Reason.PERMISSION_DENIED, message, field, {"required": required} if required else None)
+    """`required` is told in lower case, be it a role, a kind of principal, an access or a setting."""
+    metadata = {"required": required.lower()} if required else None
+    return DomainError(Reason.PERMISSION_DENIED, message, field, metadata)
