@@ -9,34 +9,19 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions import Session
 
 from ricordo import AsyncClient
+from ricordo._async.bank_ingestion import AsyncBankIngestion
+from ricordo._convert.bank_names import bank_name
 from ricordo.adk.events import entry_of, new_memory, turns_of
-from ricordo.errors import MemoryClientError, MemoryNotSupportedError
+from ricordo.adk.options import batches, check_no_options, read_options
+from ricordo.errors import MemoryClientError
 from ricordo.models import Exactly, MemoryKind, Scope
 
-# What one call records.
-MOST_TURNS = 500
 DEFAULT_TOP_K = 3
 KINDS = (MemoryKind.SEMANTIC, MemoryKind.EPISODIC, MemoryKind.DOCUMENT)
 # Events that are given without a session are one conversation.
 NO_SESSION = "events"
 CONSOLIDATE = "enable_consolidation"
-# What a memory bank takes here and this service does not: refused, for silence would say that it holds.
-BANK_OPTIONS = frozenset(
-    {
-        "allowed_topics",
-        "disable_consolidation",
-        "disable_memory_revisions",
-        "force_flush",
-        "generation_trigger_config",
-        "metadata_merge_strategy",
-        "revision_expire_time",
-        "revision_labels",
-        "revision_ttl",
-        "stream_id",
-        "ttl",
-        "wait_for_completion",
-    }
-)
+DEFAULT_STORE = "default"
 
 
 class RicordoMemoryService(BaseMemoryService):
@@ -78,18 +63,31 @@ class RicordoMemoryService(BaseMemoryService):
             user_id: Whose, from trusted code.
             events: Those that are recorded already are left as they are.
             session_id: The session they belong to.
-            custom_metadata: Kept with each turn.
+            custom_metadata: The options of `memory_banks.ingest_events`: `stream_id` in place of the session,
+                `generation_trigger_config`, `force_flush`, `wait_for_completion` and the others of its config. All
+                else is kept with each turn.
 
         Raises:
-            MemoryNotSupportedError: The metadata names an option of memory banks.
+            MemoryClientError: An option makes no sense.
         """
-        turns = turns_of(events, _metadata(custom_metadata))
-        scope = _scope(app_name, user_id).model_copy(update={"session_id": session_id or NO_SESSION})
-        for start in range(0, len(turns), MOST_TURNS):
-            batch = turns[start : start + MOST_TURNS]
-            await self._client.sessions.batch_record_turns(batch, scope=scope, store=self._store)
-        if turns:
-            await self._client.sessions.promote(scope, store=self._store)
+        options = read_options(custom_metadata)
+        turns = turns_of(events, options.metadata)
+        stream = _scope(app_name, user_id).model_copy(
+            update={"session_id": options.stream_id or session_id or NO_SESSION}
+        )
+        *before, last = batches(turns) or [[]]
+        for batch in before:
+            await self._client.sessions.batch_record_turns(batch, scope=stream, store=self._store)
+        if turns or options.does_something:
+            ingestion = AsyncBankIngestion(
+                self._client.stores,
+                self._client.sessions,
+                bank_name(self._store or DEFAULT_STORE),
+                stream,
+                options.config,
+                timeout=None,
+            )
+            await ingestion.ingest(last, options.rule)
 
     async def add_memory(
         self,
@@ -110,9 +108,10 @@ class RicordoMemoryService(BaseMemoryService):
         Raises:
             AlreadyExistsError: An id is taken.
             MemoryClientError: An entry has no text, or an id though it is to be consolidated.
-            MemoryNotSupportedError: The metadata names an option of memory banks.
+            MemoryNotSupportedError: The metadata names an option of generating.
         """
-        metadata = _metadata(custom_metadata)
+        metadata = dict(custom_metadata or {})
+        check_no_options(metadata)
         is_consolidated = bool(metadata.pop(CONSOLIDATE, False))
         scope = _scope(app_name, user_id)
         facts = [new_memory(entry, scope, metadata) for entry in memories]
@@ -156,13 +155,3 @@ class RicordoMemoryService(BaseMemoryService):
 
 def _scope(app_name: str, user_id: str) -> Scope:
     return Scope(user_id=user_id, labels={"app_name": app_name})
-
-
-def _metadata(given: Mapping[str, object] | None) -> dict[str, object]:
-    metadata = dict(given or {})
-    unknown = BANK_OPTIONS.intersection(metadata)
-    if unknown:
-        raise MemoryNotSupportedError(
-            f"{', '.join(sorted(unknown))}: options of memory banks; use client.memory_banks for these"
-        )
-    return metadata

@@ -152,6 +152,44 @@ async def test_events_need_no_session(service: RicordoMemoryService, async_clien
     assert (turn.content, turn.metadata) == ("one", {"channel": "mail"})
 
 
+async def test_a_rule_says_when_events_become_memories(
+    service: RicordoMemoryService, async_client: AsyncClient
+) -> None:
+    """Options are those of a stream; what is none is metadata of the turns."""
+    rule = {"generation_rule": {"event_count": 10}}
+    options = {"stream_id": "mails", "generation_trigger_config": rule, "channel": "mail"}
+    await service.add_events_to_memory(**WHO, events=[said("I like tea.")], custom_metadata=options)
+    [turn] = await turns(async_client)
+    assert (turn.scope.session_id, turn.metadata) == ("mails", {"channel": "mail"})
+    [session] = [each async for each in async_client.sessions.list()]
+    assert session.trigger_rule is not None
+    assert session.trigger_rule.turn_count == 10
+    assert [each async for each in async_client.sessions.list_snapshots()] == []
+    await service.add_events_to_memory(
+        **WHO, events=[], session_id="mails", custom_metadata={"force_flush": True}
+    )
+    assert len([each async for each in async_client.sessions.list_snapshots()]) == 1
+
+
+async def test_generating_may_be_waited_for(
+    service: RicordoMemoryService, async_client: AsyncClient, settings: Settings
+) -> None:
+    async with worker(settings, *extraction.KINDS):
+        await service.add_events_to_memory(
+            **WHO, events=[said("I like green tea.")], custom_metadata={"wait_for_completion": True}
+        )
+    assert "I like green tea." in await found(service, "tea")
+
+
+async def test_more_events_than_a_call_takes(
+    service: RicordoMemoryService, async_client: AsyncClient
+) -> None:
+    await service.add_session_to_memory(
+        session(*(said(str(number), event_id=f"e{number}") for number in range(501)))
+    )
+    assert [turn.content for turn in await turns(async_client)] == [str(number) for number in range(501)]
+
+
 async def test_facts_come_back_as_they_were_given(service: RicordoMemoryService) -> None:
     given = entry(
         "Ada lives in Porto.",
@@ -212,10 +250,14 @@ Wrong = Callable[[RicordoMemoryService], Any]
             "no id of its own",
         ),
         (
+            lambda service: service.add_memory(**WHO, memories=[entry("x")], custom_metadata={"ttl": "60s"}),
+            "memory_banks",
+        ),
+        (
             lambda service: service.add_events_to_memory(
-                **WHO, events=[said("x")], custom_metadata={"stream_id": "s"}
+                **WHO, events=[said("x")], custom_metadata={"force_flush": "perhaps"}
             ),
-            "memory banks",
+            "force_flush",
         ),
     ],
 )
