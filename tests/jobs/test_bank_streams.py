@@ -45,9 +45,7 @@ def ingest(banks: AsyncMemoryBanks) -> Callable[..., Any]:
 
 
 async def facts(banks: AsyncMemoryBanks, **config: Any) -> list[str | None]:
-    found = await banks.memories.retrieve(
-        name="tea-bank", scope=SCOPE, config={"kinds": ["semantic"], **config}
-    )
+    found = await banks.memories.retrieve(name="tea-bank", scope=SCOPE, config=config)
     return sorted([each.memory.fact async for each in found])
 
 

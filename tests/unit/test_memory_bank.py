@@ -13,11 +13,12 @@ from ricordo import memory_bank as types
 from ricordo._convert.bank_filters import read_filter, read_label_filter
 from ricordo._convert.bank_memories import changes_of
 from ricordo._convert.bank_names import bank_name, memory_name, revision_name, session_name, target_revision
+from ricordo._convert.bank_settings import encode_settings, learned_kinds
 from ricordo._convert.bank_values import our_scope, their_scope
 from ricordo._convert.filters import encode_condition
 from ricordo.errors import MemoryClientError
 from ricordo.filters import MEMORY_FIELDS
-from ricordo.models import Scope
+from ricordo.models import ExtractionPolicy, MemoryKind, Scope, StoreSettings
 from ricordo.v1 import memory_service_pb2
 from ricordo_server.domain import filter_fields
 from ricordo_server.rpc.convert.filters import decode_condition
@@ -219,6 +220,42 @@ def test_another_filter_of_revisions_is_refused(text: str, position: int) -> Non
 def test_a_revision_ends_in_one_way(given: dict[str, Any]) -> None:
     with pytest.raises(MemoryClientError, match="give one of"):
         types.MemoryConfig(**given)
+
+
+SETTINGS = encode_settings(
+    types.ManagedSemanticMemoryConfig.read(
+        {
+            "unstructured_memory_configs": [
+                {"scope_keys": ["user_id"], "disable_natural_language_memories": True},
+                {"scope_keys": ["user_id", "app"], "disable_natural_language_memories": False},
+                {"scope_keys": ["user_id", "org"]},
+            ]
+        }
+    )
+)
+FACTS, FIELDS = MemoryKind.SEMANTIC, MemoryKind.PROFILE
+
+
+@pytest.mark.parametrize(
+    ("scope", "kinds"),
+    [
+        ({"team": "x"}, (FACTS, FIELDS)),
+        ({"user_id": "ada"}, (FIELDS,)),
+        ({"user_id": "ada", "app": "x"}, (FACTS, FIELDS)),
+        ({"user_id": "ada", "app": "x", "org": "y"}, (FACTS, FIELDS)),
+        ({"user_id": "ada", "org": "y"}, (FACTS, FIELDS)),
+    ],
+)
+def test_the_closest_customization_says_what_is_learned(
+    scope: dict[str, str], kinds: tuple[MemoryKind, ...]
+) -> None:
+    assert learned_kinds(SETTINGS, our_scope(scope)) == kinds
+
+
+def test_what_another_surface_said_of_a_store_holds_for_its_bank() -> None:
+    settings = StoreSettings(extraction=ExtractionPolicy(kinds=(MemoryKind.EPISODIC,)))
+    assert learned_kinds(settings, Scope(user_id="ada")) == (MemoryKind.EPISODIC,)
+    assert learned_kinds(StoreSettings(), Scope(user_id="ada")) == (FACTS, FIELDS)
 
 
 def test_a_rule_waits_for_a_pause_or_a_time() -> None:

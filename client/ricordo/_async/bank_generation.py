@@ -8,14 +8,15 @@ from ricordo import memory_bank as types
 from ricordo import models
 from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.sessions import AsyncSessions
+from ricordo._async.stores import AsyncStores
 from ricordo._convert.bank_generation import (
-    LEARNED,
     decode_operation,
     decode_response,
     direct_source,
     generation_options,
 )
 from ricordo._convert.bank_names import Name, session_name
+from ricordo._convert.bank_settings import learned_kinds
 from ricordo._convert.bank_values import USER, our_scope
 from ricordo.errors import MemoryClientError
 
@@ -24,6 +25,7 @@ from ricordo.errors import MemoryClientError
 class AsyncBankGeneration:
     """One generation, in a bank."""
 
+    stores: AsyncStores
     extraction: AsyncExtraction
     sessions: AsyncSessions
     bank: Name
@@ -35,19 +37,23 @@ class AsyncBankGeneration:
         self, given: types.GenerateMemoriesRequestVertexSessionSource
     ) -> types.GenerateMemoriesOperation:
         """Of the turns of a session; without a scope, the memories are those of its user."""
-        session = models.SessionRange(
-            scope=await self._find_session(session_name(given.session, self.bank)),
-            start_time=given.start_time,
-            end_time=given.end_time,
-        )
-        return await self._generate(session=session, kinds=LEARNED)
+        scope = await self._find_session(session_name(given.session, self.bank))
+        session = models.SessionRange(scope=scope, start_time=given.start_time, end_time=given.end_time)
+        whose = our_scope(self.scope) if self.scope else scope
+        return await self._generate(session=session, kinds=await self._kinds(whose))
 
     async def of_direct(self, contents: Any, memories: Any) -> types.GenerateMemoriesOperation:
         """Of what was said, or of facts; where nothing was said, none."""
         source = direct_source(contents, memories)
-        if not (source.get("turns") or source.get("facts")):
+        if source.get("facts"):
+            return await self._generate(**source)
+        if not source.get("turns"):
             return types.GenerateMemoriesOperation(response=types.GenerateMemoriesResponse())
-        return await self._generate(**source)
+        return await self._generate(**source, kinds=await self._kinds(our_scope(self.scope or {})))
+
+    async def _kinds(self, scope: models.Scope) -> tuple[models.MemoryKind, ...]:
+        store = await self.stores.get(self.bank.store_id, timeout=self.timeout)
+        return learned_kinds(store.settings, scope)
 
     async def _find_session(self, session_id: str) -> models.Scope:
         """The scope of the session. Two users may have one of the same id: then the one of the given scope."""

@@ -11,6 +11,7 @@ from ricordo._async.bank_revisions import AsyncBankRevisions
 from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.memories import AsyncMemories
 from ricordo._async.sessions import AsyncSessions
+from ricordo._async.stores import AsyncStores
 from ricordo._convert import bank_memories as convert
 from ricordo._convert.bank_filters import read_filter
 from ricordo._convert.bank_generation import check_source
@@ -35,11 +36,13 @@ class AsyncBankMemories:
     def __init__(
         self,
         names: AsyncBankNames,
+        stores: AsyncStores,
         memories: AsyncMemories,
         extraction: AsyncExtraction,
         sessions: AsyncSessions,
     ) -> None:
         self._names = names
+        self._stores = stores
         self._memories = memories
         self._extraction = extraction
         self._sessions = sessions
@@ -245,7 +248,9 @@ class AsyncBankMemories:
         check_source(vertex_session_source, direct_contents_source, direct_memories_source, scope)
         bank = await self._names.bank(name)
         given = types.GenerateMemoriesConfig.read(config)
-        generation = AsyncBankGeneration(self._extraction, self._sessions, bank, scope, given, timeout)
+        generation = AsyncBankGeneration(
+            self._stores, self._extraction, self._sessions, bank, scope, given, timeout
+        )
         if vertex_session_source is None:
             return await generation.of_direct(direct_contents_source, direct_memories_source)
         session = types.GenerateMemoriesRequestVertexSessionSource.read(vertex_session_source)

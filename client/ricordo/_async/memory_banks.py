@@ -48,7 +48,7 @@ class AsyncMemoryBanks:
         self._operations = operations
         self._sessions = sessions
         self._names = AsyncBankNames(identity)
-        self.memories = AsyncBankMemories(self._names, memories, extraction, sessions)
+        self.memories = AsyncBankMemories(self._names, stores, memories, extraction, sessions)
 
     async def create(
         self,
@@ -60,7 +60,8 @@ class AsyncMemoryBanks:
         """Creates a bank, open to the project.
 
         Args:
-            managed_semantic_memory_config: How it works, where not as the project says.
+            managed_semantic_memory_config: How it works, where not as the project says. Of what is said a bank makes
+                facts and fields of profiles.
             config: Its id, display name and description.
             timeout: Seconds.
 
@@ -73,7 +74,7 @@ class AsyncMemoryBanks:
             name.store_id,
             display_name=given.display_name or "",
             description=given.description or "",
-            settings=_settings(managed_semantic_memory_config),
+            settings=_settings(managed_semantic_memory_config or {}),
             timeout=timeout,
         )
         return decode_bank(store, name)

@@ -1,6 +1,5 @@
 """What memories of a bank are made of, and what is made."""
 
-from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from ricordo import models
@@ -19,15 +18,11 @@ from ricordo.memory_bank import (
 )
 from ricordo.memory_bank.generation import GenerationConfig
 
-# Of turns: facts, and the fields of profiles that the bank has a schema for.
-LEARNED = (models.MemoryKind.SEMANTIC, models.MemoryKind.PROFILE)
-
 
 class Source(TypedDict, total=False):
     """The one source, as `client.extraction.generate` takes it."""
 
     turns: list[models.SpokenTurn]
-    kinds: Sequence[models.MemoryKind]
     facts: list[models.DirectFact]
 
 
@@ -50,7 +45,7 @@ def direct_source(contents: Any, memories: Any) -> Source:
     if contents is not None:
         events = GenerateMemoriesRequestDirectContentsSource.read(contents).events
         spoken = [encode_spoken(event.content) for event in events]
-        return {"turns": [turn for turn in spoken if turn is not None], "kinds": LEARNED}
+        return {"turns": [turn for turn in spoken if turn is not None]}
     direct = GenerateMemoriesRequestDirectMemoriesSource.read(memories).direct_memories
     return {
         "facts": [models.DirectFact(content=each.fact, topics=our_topics(each.topics)) for each in direct]

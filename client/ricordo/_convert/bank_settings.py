@@ -7,12 +7,14 @@ from ricordo import memory_bank as types
 from ricordo import models
 from ricordo._convert.bank_contents import our_role, text_of, their_role
 from ricordo._convert.bank_profiles import decode_schemas, encode_schemas
-from ricordo._convert.bank_values import our_topic, their_topic
+from ricordo._convert.bank_values import our_topic, their_scope, their_topic
 from ricordo.errors import MemoryClientError
 
 LINE = re.compile(r"^(user|assistant|system|tool): ", re.MULTILINE)
 """How a turn of an example begins."""
 
+LEARNED = (models.MemoryKind.SEMANTIC, models.MemoryKind.PROFILE)
+PROFILES = (models.MemoryKind.PROFILE,)
 CREATED = ("create_ttl", "generate_created_ttl", "generate_updated_ttl")
 
 
@@ -25,7 +27,7 @@ def encode_settings(config: types.ManagedSemanticMemoryConfig) -> models.StoreSe
     default = [each for each in config.unstructured_memory_configs if not each.scope_keys]
     if len(default) > 1:
         raise MemoryClientError("unstructured_memory_configs: one may be without scope_keys, not several")
-    policy = _generation_fields(config.generation_config)
+    policy = {"kinds": LEARNED, **_generation_fields(config.generation_config)}
     for each in default:
         policy |= _customization_fields(each)
     return models.StoreSettings(
@@ -69,6 +71,8 @@ def _customization_fields(config: types.MemoryBankCustomizationConfig) -> dict[s
     if config.enable_third_person_memories is not None:
         third = config.enable_third_person_memories
         fields["person"] = models.Person.THIRD if third else models.Person.FIRST
+    if config.disable_natural_language_memories is not None:
+        fields["kinds"] = PROFILES if config.disable_natural_language_memories else LEARNED
     return fields
 
 
@@ -100,6 +104,15 @@ def _encode_retention(config: types.ManagedSemanticMemoryConfig) -> models.Reten
         disable_revisions=config.disable_memory_revisions,
         **{name: getattr(granular, name) for name in CREATED},
     )
+
+
+def learned_kinds(settings: models.StoreSettings, scope: models.Scope) -> tuple[models.MemoryKind, ...]:
+    """What is made of turns in a scope, as the bank says: else facts and fields of profiles."""
+    keys = their_scope(scope).keys()
+    fitting = [each for each in settings.scoped_extraction if keys >= set(each.scope_keys)]
+    closest = max(fitting, key=lambda each: len(each.scope_keys), default=None)
+    policies = [closest.extraction if closest else None, settings.extraction]
+    return next((policy.kinds for policy in policies if policy and policy.kinds), LEARNED)
 
 
 def decode_settings(settings: models.StoreSettings) -> types.ManagedSemanticMemoryConfig:
@@ -148,6 +161,7 @@ def _decode_customization(
             list(map(_decode_example, policy.examples)) if "examples" in given else None
         ),
         enable_third_person_memories=policy.person is models.Person.THIRD if "person" in given else None,
+        disable_natural_language_memories=True if policy.kinds == PROFILES else None,
     )
 
 

@@ -8,16 +8,17 @@ from typing import Any
 from ricordo import memory_bank as types
 from ricordo import models
 from ricordo._convert.bank_generation import (
-    LEARNED,
     decode_operation,
     decode_response,
     direct_source,
     generation_options,
 )
 from ricordo._convert.bank_names import Name, session_name
+from ricordo._convert.bank_settings import learned_kinds
 from ricordo._convert.bank_values import USER, our_scope
 from ricordo._sync.extraction import Extraction
 from ricordo._sync.sessions import Sessions
+from ricordo._sync.stores import Stores
 from ricordo.errors import MemoryClientError
 
 
@@ -25,6 +26,7 @@ from ricordo.errors import MemoryClientError
 class BankGeneration:
     """One generation, in a bank."""
 
+    stores: Stores
     extraction: Extraction
     sessions: Sessions
     bank: Name
@@ -36,19 +38,23 @@ class BankGeneration:
         self, given: types.GenerateMemoriesRequestVertexSessionSource
     ) -> types.GenerateMemoriesOperation:
         """Of the turns of a session; without a scope, the memories are those of its user."""
-        session = models.SessionRange(
-            scope=self._find_session(session_name(given.session, self.bank)),
-            start_time=given.start_time,
-            end_time=given.end_time,
-        )
-        return self._generate(session=session, kinds=LEARNED)
+        scope = self._find_session(session_name(given.session, self.bank))
+        session = models.SessionRange(scope=scope, start_time=given.start_time, end_time=given.end_time)
+        whose = our_scope(self.scope) if self.scope else scope
+        return self._generate(session=session, kinds=self._kinds(whose))
 
     def of_direct(self, contents: Any, memories: Any) -> types.GenerateMemoriesOperation:
         """Of what was said, or of facts; where nothing was said, none."""
         source = direct_source(contents, memories)
-        if not (source.get("turns") or source.get("facts")):
+        if source.get("facts"):
+            return self._generate(**source)
+        if not source.get("turns"):
             return types.GenerateMemoriesOperation(response=types.GenerateMemoriesResponse())
-        return self._generate(**source)
+        return self._generate(**source, kinds=self._kinds(our_scope(self.scope or {})))
+
+    def _kinds(self, scope: models.Scope) -> tuple[models.MemoryKind, ...]:
+        store = self.stores.get(self.bank.store_id, timeout=self.timeout)
+        return learned_kinds(store.settings, scope)
 
     def _find_session(self, session_id: str) -> models.Scope:
         """The scope of the session. Two users may have one of the same id: then the one of the given scope."""

@@ -18,6 +18,7 @@ from ricordo._sync.bank_revisions import BankRevisions
 from ricordo._sync.extraction import Extraction
 from ricordo._sync.memories import Memories
 from ricordo._sync.sessions import Sessions
+from ricordo._sync.stores import Stores
 from ricordo.errors import MemoryClientError
 from ricordo.memory_bank.base import OrDict
 
@@ -36,11 +37,13 @@ class BankMemories:
     def __init__(
         self,
         names: BankNames,
+        stores: Stores,
         memories: Memories,
         extraction: Extraction,
         sessions: Sessions,
     ) -> None:
         self._names = names
+        self._stores = stores
         self._memories = memories
         self._extraction = extraction
         self._sessions = sessions
@@ -244,7 +247,9 @@ class BankMemories:
         check_source(vertex_session_source, direct_contents_source, direct_memories_source, scope)
         bank = self._names.bank(name)
         given = types.GenerateMemoriesConfig.read(config)
-        generation = BankGeneration(self._extraction, self._sessions, bank, scope, given, timeout)
+        generation = BankGeneration(
+            self._stores, self._extraction, self._sessions, bank, scope, given, timeout
+        )
         if vertex_session_source is None:
             return generation.of_direct(direct_contents_source, direct_memories_source)
         session = types.GenerateMemoriesRequestVertexSessionSource.read(vertex_session_source)

@@ -49,7 +49,7 @@ class MemoryBanks:
         self._operations = operations
         self._sessions = sessions
         self._names = BankNames(identity)
-        self.memories = BankMemories(self._names, memories, extraction, sessions)
+        self.memories = BankMemories(self._names, stores, memories, extraction, sessions)
 
     def create(
         self,
@@ -61,7 +61,8 @@ class MemoryBanks:
         """Creates a bank, open to the project.
 
         Args:
-            managed_semantic_memory_config: How it works, where not as the project says.
+            managed_semantic_memory_config: How it works, where not as the project says. Of what is said a bank makes
+                facts and fields of profiles.
             config: Its id, display name and description.
             timeout: Seconds.
 
@@ -74,7 +75,7 @@ class MemoryBanks:
             name.store_id,
             display_name=given.display_name or "",
             description=given.description or "",
-            settings=_settings(managed_semantic_memory_config),
+            settings=_settings(managed_semantic_memory_config or {}),
             timeout=timeout,
         )
         return decode_bank(store, name)

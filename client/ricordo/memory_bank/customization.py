@@ -57,9 +57,13 @@ class MemoryBankCustomizationConfigGenerateMemoriesExample(BankModel):
 
 
 class MemoryBankCustomizationConfig(BankModel):
-    """How memories are made in scopes that hold all of `scope_keys`; without keys, wherever no other one fits."""
+    """How memories are made in scopes that hold all of `scope_keys`; without keys, wherever no other one fits.
+
+    With `disable_natural_language_memories` only the fields of profiles are.
+    """
 
     scope_keys: list[str] = Field(default_factory=list)
     memory_topics: list[MemoryBankCustomizationConfigMemoryTopic] | None = None
     generate_memories_examples: list[MemoryBankCustomizationConfigGenerateMemoriesExample] | None = None
     enable_third_person_memories: bool | None = None
+    disable_natural_language_memories: bool | None = None

@@ -39,10 +39,11 @@ async def test_a_short_name_needs_no_check(fake: FakeService, client: AsyncClien
 async def test_facts_and_profiles_are_learned_from_what_was_said(
     fake: FakeService, client: AsyncClient
 ) -> None:
+    fake.answer("GetStore", store_service_pb2.GetStoreResponse(store=wire_store()))
     await client.memory_banks.memories.generate(
         name="tea-bank", direct_contents_source=SAID, scope={"user_id": "ada"}
     )
-    request = fake.calls[0].request
+    request = fake.calls[-1].request
     assert list(request.kinds) == [memory_pb2.MEMORY_KIND_SEMANTIC, memory_pb2.MEMORY_KIND_PROFILE]
     (turn,) = request.turns.turns
     assert (turn.role, turn.content) == ("assistant", "Oolong,\nplease.")
@@ -57,12 +58,13 @@ async def test_thoughts_and_calls_are_not_said(fake: FakeService, client: AsyncC
         {"role": "user", "parts": [answer]},
         {"role": "model", "parts": [call]},
     ]
+    fake.answer("GetStore", store_service_pb2.GetStoreResponse(store=wire_store()))
     await client.memory_banks.memories.generate(
         name="tea-bank",
         direct_contents_source={"events": [{"content": each} for each in contents]},
         scope={"user_id": "ada"},
     )
-    turns = [(turn.role, turn.content) for turn in fake.calls[0].request.turns.turns]
+    turns = [(turn.role, turn.content) for turn in fake.calls[-1].request.turns.turns]
     assert turns == [("assistant", "Let me see."), ("tool", '{"sky": "rain"}')]
 
 
@@ -100,6 +102,7 @@ async def test_a_session_that_two_users_have_needs_a_scope(fake: FakeService, cl
     fake.answer("ListSessions", found, found)
     with pytest.raises(MemoryClientError, match="fit 's1' and the scope"):
         await client.memory_banks.memories.generate(name=BANK, vertex_session_source=source)
+    fake.answer("GetStore", store_service_pb2.GetStoreResponse(store=wire_store()))
     await client.memory_banks.memories.generate(
         name=BANK, vertex_session_source=source, scope={"user_id": "bob"}
     )

@@ -88,7 +88,11 @@ CONFIG: dict[str, Any] = {
                 }
             ],
         },
-        {"scope_keys": ["user_id", "app_name"], "enable_third_person_memories": True},
+        {
+            "scope_keys": ["user_id", "app_name"],
+            "enable_third_person_memories": True,
+            "disable_natural_language_memories": True,
+        },
     ],
     "structured_memory_configs": [
         {"scope_keys": ["user_id"], "schema_configs": [{"id": "tea-drinker", "json_schema": PROFILE}]}
