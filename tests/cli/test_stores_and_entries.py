@@ -156,3 +156,24 @@ def test_entries_are_found(ricordo: Invoke, store: MemoryStore) -> None:
     [hit] = answer(ricordo, *searching)["results"]
     assert (hit["entry"]["path"], hit["score"] > 0) == (STYLE, True)
     assert "\x1b" not in ok(ricordo, *searching)
+
+
+def test_an_entry_is_pinned_and_moved(ricordo: Invoke, store: MemoryStore) -> None:
+    added = store.add(actor_id="ada", path=STYLE, content="x")
+    assert answer(ricordo, "entries", "update", added.name, "--pinned")["pinned"] is True
+    assert answer(ricordo, "entries", "update", added.name, "--not-pinned")["pinned"] is False
+    moved = answer(ricordo, "entries", "move", added.name, "/style.md")
+    assert (moved["path"], moved["entry_id"]) == ("/style.md", added.entry_id)
+    store.add(actor_id="ada", path=STYLE, content="y")
+    assert refusal(ricordo, "entries", "move", added.name, STYLE)["code"] == "ALREADY_EXISTS"
+
+
+def test_a_prefix_is_counted_before_it_is_deleted(ricordo: Invoke, store: MemoryStore) -> None:
+    for path in ("/notes/a.md", "/notes/b.md", "/notebook.md"):
+        store.add(actor_id="ada", path=path, content="x")
+    deleting = ("entries", "delete-prefix", "/notes/", "--store", store.id, "--actor-id", "ada")
+    assert ok(ricordo, *deleting, "--dry-run") == "Would be deleted: 2\n"
+    asked = ricordo(*deleting)
+    assert (asked.exit_code, "Delete 2 entries" in asked.stderr) == (1, True)
+    assert ok(ricordo, *deleting, "-y") == "Deleted: 2\n"
+    assert [entry.path for entry in store.list(actor_id="ada")] == ["/notebook.md"]

@@ -43,7 +43,9 @@ def register(app: typer.Typer) -> None:
     commands.command("list")(list_entries)
     commands.command("search")(search)
     commands.command("update")(update)
+    commands.command("move")(move)
     commands.command("delete")(delete)
+    commands.command("delete-prefix")(delete_prefix)
     commands.command("sync")(sync)
     app.add_typer(commands, name="entries")
 
@@ -159,16 +161,35 @@ def update(
     content: Content = None,
     content_file: ContentFile = None,
     description: Description = None,
+    pinned: Annotated[
+        bool | None, typer.Option("--pinned/--not-pinned", help="Whether pipelines leave it as it is.")
+    ] = None,
     store: Store = DEFAULT_STORE,
     output: Output = Format.TEXT,
     target: Target = DEFAULT_TARGET,
     token: Token = None,
 ) -> None:
-    """Change content, description or both; a description of "" is none."""
+    """Change what is given; a description of "" is none."""
     with failures_told(output), connect(target, token) as client:
         text = read_content(content, content_file)
-        changed = find_entry(client, entry, store).update(content=text, description=description)
+        changed = find_entry(client, entry, store).update(
+            content=text, description=description, pinned=pinned
+        )
     _print_entry(changed, output)
+
+
+def move(
+    entry: Entry,
+    path: Annotated[str, typer.Argument(help="Its new path.")],
+    store: Store = DEFAULT_STORE,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Give an entry another path; it keeps its id and its history."""
+    with failures_told(output), connect(target, token) as client:
+        moved = find_entry(client, entry, store).move(path)
+    _print_entry(moved, output)
 
 
 def delete(
@@ -184,6 +205,27 @@ def delete(
     with failures_told(output), connect(target, token) as client:
         find_entry(client, entry, store).delete()
     tell_done(output, "deleted", entry)
+
+
+def delete_prefix(
+    prefix: Annotated[str, typer.Argument(help="How the paths begin: /notes/ takes what is in that folder.")],
+    actor_id: Actor,
+    session_id: Session = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count them.")] = False,
+    yes: Yes = False,
+    store: Store = DEFAULT_STORE,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Delete all entries of an actor whose path begins so."""
+    with failures_told(output), connect(target, token) as client:
+        found = client.memory_stores.get(store)
+        count = found.delete_prefix(prefix, actor_id=actor_id, session_id=session_id, dry_run=True)
+        if not dry_run:
+            confirm(f"Delete {count} entries of {actor_id} below {prefix}?", yes)
+            count = found.delete_prefix(prefix, actor_id=actor_id, session_id=session_id)
+    tell_done(output, "would be deleted" if dry_run else "deleted", str(count))
 
 
 def read_content(content: str | None, file: Path | None) -> str | None:
