@@ -20,10 +20,10 @@ from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db.connection import TenantConnection
-from ricordo_server.db.consolidation import find_same, lock_consolidation
+from ricordo_server.db.consolidation import find_related, find_same, lock_consolidation
 from ricordo_server.db.held_memories import hold_candidates
 from ricordo_server.db.projects import hold_settings
-from ricordo_server.db.search import Searched, get_vectors, search_by_vector
+from ricordo_server.db.search import Searched, get_vectors
 from ricordo_server.db.sources import get_said_times
 from ricordo_server.db.turns import hold_turns
 from ricordo_server.domain.call import Call
@@ -206,7 +206,7 @@ async def _look_around(
     query = MemoryQuery(Exactly(learned.scope), Visibility.PRIVATE, [learned.kind])
     searched = memories_db.searched(query)
     weighed = _as_seen(connection, prepared)
-    nearest = [await _nearest(connection, searched, each.vector) for each in weighed]
+    nearest = await _nearest(connection, searched, [each.vector for each in weighed])
     texts = [candidate.content for candidate in learned.candidates]
     keys = [candidate.key for candidate in learned.candidates if candidate.key is not None]
     same = await find_same(connection, query, texts, keys)
@@ -222,12 +222,13 @@ async def _look_around(
     )
 
 
-async def _nearest(connection: TenantConnection, searched: Searched, vector: Vector | None) -> list[str]:
-    """The ids of related memories; none while the embedding model is away."""
-    if vector is None:
-        return []
-    leg = await search_by_vector(connection, searched, vector, NEAREST)
-    return [found.item_id for found in leg.candidates if found.score >= RELATED_COSINE]
+async def _nearest(
+    connection: TenantConnection, searched: Searched, vectors: Sequence[Vector | None]
+) -> list[list[str]]:
+    """For each vector the ids of related memories; none while the embedding model is away."""
+    given = [vector for vector in vectors if vector is not None]
+    found = iter(await find_related(connection, searched, given, most=NEAREST, least_cosine=RELATED_COSINE))
+    return [[] if vector is None else next(found) for vector in vectors]
 
 
 def _is_comparable(memory: Memory, rules: GenerationRules) -> bool:

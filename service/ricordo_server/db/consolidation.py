@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 
+from pgvector.sqlalchemy import HALFVEC
 from sqlalchemy import ARRAY, ColumnElement, Text, bindparam, column, false, func, literal_column, or_, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from ricordo_server.db.conditions import in_scope, in_tenant, is_live
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.memories import matching
+from ricordo_server.db.rows import vector_text
+from ricordo_server.db.search import EXACT_THRESHOLD, Searched, count_matches, search_by_vector
 from ricordo_server.db.tables import consolidation, memory
 from ricordo_server.domain.memory import MemoryKind, MemoryQuery
+from ricordo_server.domain.ports import Vector
 from ricordo_server.domain.scope import Scope
 
 KEY_COLUMNS = ("project_id", "store_id", "scope_key", "kind")
@@ -52,3 +56,71 @@ def _folded(text: ColumnElement[str]) -> ColumnElement[str]:
     """Coarser than `near_duplicates.normalise`, which has the last word."""
     normal = func.lower(func.normalize(text, literal_column("NFKC")))
     return func.rtrim(func.btrim(func.regexp_replace(normal, r"\s+", " ", "g")), " .,;:!。、।۔")
+
+
+async def find_related(
+    connection: TenantConnection,
+    searched: Searched,
+    vectors: Sequence[Vector],
+    *,
+    most: int,
+    least_cosine: float,
+) -> list[list[str]]:
+    """For each vector the ids of the nearest memories, nearest first, none further than the cosine says.
+
+    One statement for all of them where every vector is compared, as `search_by_vector` decides.
+    """
+    if not vectors or not (matches := await count_matches(connection, searched)):
+        return [[] for _ in vectors]
+    if matches <= EXACT_THRESHOLD:
+        return await _compare_all(connection, searched, vectors, most, least_cosine)
+    legs = [await search_by_vector(connection, searched, vector, most) for vector in vectors]
+    return [[near.item_id for near in leg.candidates if near.score >= least_cosine] for leg in legs]
+
+
+async def _compare_all(
+    connection: TenantConnection,
+    searched: Searched,
+    vectors: Sequence[Vector],
+    most: int,
+    least_cosine: float,
+) -> list[list[str]]:
+    """The memories are read once, their vectors by their ids: rows that were written a moment ago are in no
+    statistics yet, and a join of them would be a loop over all pairs.
+    """
+    table, stored = searched.table, searched.vectors
+    ids = select(table.c[searched.id]).where(in_tenant(table, connection), searched.condition)
+    embedded = (
+        select(stored.c[searched.id].label("item_id"), stored.c.embedding)
+        .where(
+            in_tenant(stored, connection),
+            stored.c[searched.id] == func.any(func.array(ids.scalar_subquery())),
+        )
+        .where(stored.c.model_id == connection.embedding_model.model_id, stored.c.embedding.is_not(None))
+        .cte("embedded")
+        .prefix_with("MATERIALIZED")
+    )
+    texts = func.unnest(bindparam("vectors", type_=ARRAY(Text)))
+    given = texts.table_valued(column("text", Text), with_ordinality="place").render_derived(name="given")
+    asked = (
+        select(given.c.place, given.c.text.cast(HALFVEC()).label("vector"))
+        .cte("asked")
+        .prefix_with("MATERIALIZED")
+    )
+    distance = func.min(embedded.c.embedding.op("<=>")(asked.c.vector)).label("distance")
+    near = (
+        select(embedded.c.item_id, distance)
+        .group_by(embedded.c.item_id)
+        .order_by(distance, embedded.c.item_id)
+        .limit(most)
+        .lateral("near")
+    )
+    statement = (
+        select(asked.c.place, near.c.item_id)
+        .select_from(asked.join(near, near.c.distance <= 1 - least_cosine))
+        .order_by(asked.c.place, near.c.distance, near.c.item_id)
+    )
+    related: list[list[str]] = [[] for _ in vectors]
+    for row in await connection.fetch_all(statement, {"vectors": list(map(vector_text, vectors))}):
+        related[row["place"] - 1].append(row["item_id"])
+    return related

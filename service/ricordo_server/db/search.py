@@ -81,7 +81,7 @@ async def search_by_vector(
     match, the exact answer stands instead: never short silently.
     """
     await connection.execute(load_sql("force_custom_plans"))
-    matches = await _count_matches(connection, searched)
+    matches = await count_matches(connection, searched)
     if matches == 0:
         return VectorLeg((), exact=True)
     if matches <= EXACT_THRESHOLD:
@@ -92,7 +92,7 @@ async def search_by_vector(
     return VectorLeg(found, exact=False)
 
 
-async def _count_matches(connection: TenantConnection, searched: Searched) -> int:
+async def count_matches(connection: TenantConnection, searched: Searched) -> int:
     """Counts no further than the decision needs."""
     matches: Select[Any] = select(literal_column("1")).select_from(searched.table)
     matches = matches.where(in_tenant(searched.table, connection), searched.condition)
