@@ -345,6 +345,7 @@ def _sources() -> Iterator[Item]:
         values = {
             "memory_id": memory_id,
             "revision": 2,
+            "ground": turn_id,
             "turn_id": turn_id,
             "user_id": owner,
             "role": "user",
