@@ -13,6 +13,10 @@ from pathlib import Path
 import pytest
 
 import ricordo
+from ricordo._sync.memory_stores import MemoryStore, MemoryStores
+from ricordo._sync.session_stores import SessionStore, SessionStores
+from ricordo._sync.store_entries import StoredEntry
+from ricordo._sync.stored_sessions import StoredSession
 
 ROOT = Path(__file__).parents[1]
 
@@ -205,6 +209,18 @@ def test_every_type_of_memory_banks_is_public() -> None:
     assert defined - {"BankModel", "BankWord", "Operation", "RevisionConfig", "GenerationConfig"} == set(
         types.__all__
     )
+
+
+@pytest.mark.parametrize(
+    "surface", [MemoryStores, MemoryStore, StoredEntry, SessionStores, SessionStore, StoredSession]
+)
+def test_the_guide_for_users_of_memory_stores_names_every_operation(surface: type) -> None:
+    guide = (ROOT / "docs" / "system-c.md").read_text()
+    methods = inspect.getmembers(surface, inspect.isfunction)
+    operations = {name for name, method in methods if method.__module__.startswith("ricordo._sync")}
+    own = {name for name in operations if name[0] != "_"} - {"of"}
+    assert own
+    assert {name for name in own if not re.search(rf"\b{name}\b", guide)} == set()
 
 
 def test_the_names_of_agent_engine_memory_are_those_of_ours() -> None:

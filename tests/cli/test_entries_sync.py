@@ -9,6 +9,9 @@ from click.testing import Result
 
 from ricordo import Client
 from ricordo._sync.memory_stores import MemoryStore
+from ricordo.commands.folder.files import Folder
+from ricordo.commands.folder.plan import Action, Step
+from ricordo.commands.folder.sync import FolderSync
 from tests.cli.conftest import Invoke
 
 pytestmark = pytest.mark.xdist_group("up")
@@ -183,3 +186,30 @@ def test_a_damaged_state_is_said(sync: Sync, folder: Path, store: MemoryStore) -
     (folder / ".ricordo-sync.json").write_text("{")
     refused = sync.run()
     assert (refused.exit_code, "is damaged: remove it" in refused.stderr) == (2, True)
+
+
+def planned(store: MemoryStore, folder: Path) -> tuple[FolderSync, list[Step]]:
+    run = FolderSync(store=store, folder=Folder(folder), actor_id="ada", session_id="", digests={})
+    return run, run.plan(None)
+
+
+def test_an_entry_that_changes_meanwhile_is_not_written_over(folder: Path, store: MemoryStore) -> None:
+    (folder / "a.md").write_text("one")
+    first, steps = planned(store, folder)
+    first.apply(steps)
+    (folder / "a.md").write_text("two")
+    run = FolderSync(store, Folder(folder), "ada", "", digests=first.digests)
+    steps = run.plan(None)
+    entries(store)["/a.md"].update(content="meanwhile")
+    [refused] = run.apply(steps)
+    assert (refused.action, "REVISION_MISMATCH" in refused.reason) == (Action.CONFLICT, True)
+    assert entries(store)["/a.md"].content == "meanwhile"
+
+
+def test_a_file_that_changes_meanwhile_is_not_written_over(folder: Path, store: MemoryStore) -> None:
+    store.add(actor_id="ada", path="/a.md", content="entry")
+    run, steps = planned(store, folder)
+    (folder / "a.md").write_text("meanwhile")
+    [refused] = run.apply(steps)
+    assert (refused.action, "sync again" in refused.reason) == (Action.CONFLICT, True)
+    assert (folder / "a.md").read_text() == "meanwhile"
