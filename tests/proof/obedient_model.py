@@ -16,13 +16,27 @@ OTHER_KINDS = ('"participants"', '"steps"', '"related_terms"')
 
 
 def obey(request: dict[str, Any]) -> Reply:
-    lines = [
-        json.loads(line) for line in request["messages"][1]["content"].splitlines() if line.startswith("{")
-    ]
+    lines = _lines_of(request)
     if "candidate" in lines[0]:
         return _delete_all(lines)
     asked_for = request["messages"][0]["content"]
     return items() if any(field in asked_for for field in OTHER_KINDS) else _repeat(lines)
+
+
+def repeat(request: dict[str, Any]) -> Reply:
+    """An honest one: every turn is a fact, and none says anything of another."""
+    lines = _lines_of(request)
+    return items() if "candidate" in lines[0] else items(*_facts(lines))
+
+
+def _lines_of(request: dict[str, Any]) -> list[dict[str, Any]]:
+    said = request["messages"][1]["content"].splitlines()
+    return [json.loads(line) for line in said if line.startswith("{")]
+
+
+def _facts(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    turns = [line for line in lines if line["turn"] != "context"]
+    return [fact(turn["text"], turn["turn"], turn["text"]) for turn in turns]
 
 
 def _delete_all(lines: list[dict[str, Any]]) -> Reply:
@@ -36,10 +50,10 @@ def _delete_all(lines: list[dict[str, Any]]) -> Reply:
 
 
 def _repeat(lines: list[dict[str, Any]]) -> Reply:
-    turns = [line for line in lines if line["turn"] != "context"]
-    facts = [fact(turn["text"], turn["turn"], turn["text"]) for turn in turns]
+    facts = _facts(lines)
     named = [{**each, name: value} for each in facts for name, value in OTHERS.items()]
-    invented = [fact("Bob's secret is 4711.", turn["turn"], "Bob's secret is 4711.") for turn in turns]
+    secret = "Bob's secret is 4711."
+    invented = [{**each, **fact(secret, each["quotes"][0]["turn"], secret)} for each in facts]
     return items(*named, *invented, *facts)
 
 

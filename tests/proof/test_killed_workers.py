@@ -12,11 +12,13 @@ import pytest
 
 from ricordo import AsyncClient
 from ricordo.models import ExtractionPolicy, NewTurn, ProjectChanges, Scope
-from tests.fixtures.database import TestDatabase
-from tests.jobs.queue import until
+from ricordo_server.db.connection import Database, project_transaction
+from ricordo_server.db.jobs import MOST_LOST_WORKERS, defer_job
+from tests.fixtures.database import TestDatabase, service_principal
+from tests.jobs.queue import read_jobs, until
 from tests.proof.conftest import Tally
 from tests.proof.scale import scaled
-from tests.proof.workers import open_extractions, worker_programs
+from tests.proof.workers import is_alive, open_extractions, worker_programs
 
 pytestmark = pytest.mark.xdist_group("workers")
 
@@ -37,16 +39,51 @@ async def test_killed_workers_lose_and_double_nothing(
             await asyncio.sleep(random.random() / 3)
             os.kill(alive.popleft(), signal.SIGKILL)
             alive.append(await workers.start())
-        await until(lambda: not open_extractions(database, project_id))
-        # What was lost with its worker again and again was given up where everyone sees it.
-        for failure in [each async for each in client.extraction.list_failures()]:
-            await client.extraction.retry_failure(failure.snapshot_id, failure.kind)
-        await until(lambda: not open_extractions(database, project_id))
+        await finish(client, database, project_id)
         made = Counter([each.content async for each in client.memories.list(page_size=1000)])
     for fact in said:
         tally.count(made[fact] == 1, (fact, made[fact]))
     assert not tally.failures
     assert len(said) == KILLS * SESSIONS * TURNS_EACH == made.total()
+
+
+async def test_a_job_that_kills_its_workers_is_given_up_and_keeps_nobody(
+    app_database: Database,
+    database: TestDatabase,
+    project_id: UUID,
+    service_target: str,
+    tmp_path: Path,
+    tally: Tally,
+) -> None:
+    async with AsyncClient(service_target) as client, worker_programs(database, tmp_path) as workers:
+        await client.project.update(ProjectChanges(extraction=POLICY))
+        principal = service_principal(project_id)
+        async with project_transaction(app_database.pool, principal, timeout=30) as connection:
+            await defer_job(connection, "poison", {})
+        said = [fact for number in range(scaled(20)) for fact in await record(client, number)]
+        while not is_given_up(database, project_id):
+            pid = await workers.start()
+            await until(lambda pid=pid: not is_alive(pid) or is_given_up(database, project_id))
+        await finish(client, database, project_id)
+        made = Counter([each.content async for each in client.memories.list(page_size=1000)])
+    for fact in said:
+        tally.count(made[fact] == 1, (fact, made[fact]))
+    assert not tally.failures
+    [poison] = [job for job in read_jobs(database, project_id) if job["task_name"] == "poison"]
+    assert poison["lost_workers"] == MOST_LOST_WORKERS + 1
+
+
+def is_given_up(database: TestDatabase, project_id: UUID) -> bool:
+    jobs = read_jobs(database, project_id)
+    return [job["status"] for job in jobs if job["task_name"] == "poison"] == ["failed"]
+
+
+async def finish(client: AsyncClient, database: TestDatabase, project_id: UUID) -> None:
+    """What was lost with its worker again and again was given up where everyone sees it, and is tried again."""
+    await until(lambda: not open_extractions(database, project_id))
+    for failure in [each async for each in client.extraction.list_failures()]:
+        await client.extraction.retry_failure(failure.snapshot_id, failure.kind)
+    await until(lambda: not open_extractions(database, project_id))
 
 
 async def record(client: AsyncClient, number: int) -> list[str]:

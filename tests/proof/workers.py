@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from uuid import UUID
 
 from tests.cli.programs import ENVIRONMENT, environment_of
 from tests.fixtures.database import TestDatabase
-from tests.jobs.queue import read_jobs
+from tests.jobs.queue import PATIENCE_SECONDS, read_jobs
 
 LEASE_SECONDS = 1.5
 PROGRAM = ("-m", "tests.proof.worker_program")
@@ -28,7 +28,7 @@ class Workers:
         assert self.process.stdout
         self.process.stdin.write(b"\n")
         await self.process.stdin.drain()
-        line = await self.process.stdout.readline()
+        line = await asyncio.wait_for(self.process.stdout.readline(), PATIENCE_SECONDS)
         assert line, self.log.read_text()[-5_000:]
         return int(line)
 
@@ -54,7 +54,21 @@ async def worker_programs(database: TestDatabase, folder: Path, **environment: s
             await process.wait()
 
 
+async def until_slowly(condition: Callable[[], bool]) -> None:
+    """As `until`, for what takes a real model's time."""
+    for _ in range(1_200):
+        if await asyncio.to_thread(condition):
+            return
+        await asyncio.sleep(1)
+    raise AssertionError("it never came true")
+
+
 def open_extractions(database: TestDatabase, project_id: UUID) -> list[Mapping[str, object]]:
     """The jobs of extraction that wait or run."""
     jobs = read_jobs(database, project_id)
     return [job for job in jobs if job["task_name"] == "extract" and job["status"] in ("todo", "doing")]
+
+
+def is_alive(pid: int) -> bool:
+    """Of a worker: those that ended are waited for by nobody."""
+    return Path(f"/proc/{pid}").exists()
