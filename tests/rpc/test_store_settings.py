@@ -25,6 +25,7 @@ from ricordo.v1 import (
 from ricordo_server.config import Settings
 from ricordo_server.extraction import Endpoint, ExtractionSettings
 from tests.fixtures.calls import refusal
+from tests.fixtures.credentials import bearer, new_client, token_of
 from tests.fixtures.fake_chat import FakeChat, fact, items
 from tests.fixtures.generation import ANN, World, contents, inline, stated
 from tests.fixtures.project_settings import update
@@ -125,6 +126,19 @@ async def test_only_the_masked_settings_change(stores) -> None:
     )
     inherited = (await stores.UpdateStore(change(extraction=Policy()))).store.settings
     assert (inherited.language, inherited.HasField("extraction")) == ("german", False)
+
+
+async def test_a_store_s_settings_are_its_creator_s_and_the_administrators(channel, stores) -> None:
+    writer = {"metadata": bearer(await token_of(channel, await new_client(channel, None)))}
+    created = store_service_pb2.CreateStoreRequest(store=store_pb2.Store(store_id="own"))
+    await stores.CreateStore(created, **writer)
+    for settings in ({"extraction": Policy(least_trust="other")}, {"retention": Retention(create_ttl=HOUR)}):
+        assert (await refusal(stores.UpdateStore(change(**settings), **writer)))[1] == "PERMISSION_DENIED"
+        own = change(**settings)
+        own.store.store_id = "own"
+        await stores.UpdateStore(own, **writer)
+    changed = (await stores.UpdateStore(change(language="german"), **writer)).store.settings
+    assert changed == store_pb2.StoreSettings(language="german")
 
 
 async def test_changes_at_the_same_time_are_all_kept(stores) -> None:

@@ -104,7 +104,7 @@ class StoreServiceServicer(object):
 
     def UpdateStore(self, request, context):
         """Changes description, settings or access. A restricted store is changed and deleted by its creator and by services
-        with the role admin only (PERMISSION_DENIED).
+        with the role admin only, and so are access and the settings of any store but its language (PERMISSION_DENIED).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -41,7 +41,7 @@ class StoreServiceStub:
     """Lists the stores of the project by id."""
     UpdateStore: _grpc.UnaryUnaryMultiCallable[_store_service_pb2.UpdateStoreRequest, _store_service_pb2.UpdateStoreResponse]
     """Changes description, settings or access. A restricted store is changed and deleted by its creator and by services
-    with the role admin only (PERMISSION_DENIED).
+    with the role admin only, and so are access and the settings of any store but its language (PERMISSION_DENIED).
     """
     DeleteStore: _grpc.UnaryUnaryMultiCallable[_store_service_pb2.DeleteStoreRequest, _store_service_pb2.DeleteStoreResponse]
     """Deletes a store. FAILED_PRECONDITION / STORE_NOT_EMPTY unless `force`. The store `default` stays."""
@@ -67,7 +67,7 @@ class StoreServiceAsyncStub(StoreServiceStub):
     """Lists the stores of the project by id."""
     UpdateStore: _aio.UnaryUnaryMultiCallable[_store_service_pb2.UpdateStoreRequest, _store_service_pb2.UpdateStoreResponse]  # type: ignore[assignment]
     """Changes description, settings or access. A restricted store is changed and deleted by its creator and by services
-    with the role admin only (PERMISSION_DENIED).
+    with the role admin only, and so are access and the settings of any store but its language (PERMISSION_DENIED).
     """
     DeleteStore: _aio.UnaryUnaryMultiCallable[_store_service_pb2.DeleteStoreRequest, _store_service_pb2.DeleteStoreResponse]  # type: ignore[assignment]
     """Deletes a store. FAILED_PRECONDITION / STORE_NOT_EMPTY unless `force`. The store `default` stays."""
@@ -114,7 +114,7 @@ class StoreServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_store_service_pb2.UpdateStoreResponse, _abc.Awaitable[_store_service_pb2.UpdateStoreResponse]]:
         """Changes description, settings or access. A restricted store is changed and deleted by its creator and by services
-        with the role admin only (PERMISSION_DENIED).
+        with the role admin only, and so are access and the settings of any store but its language (PERMISSION_DENIED).
         """
 
     @_abc_1.abstractmethod

@@ -47,8 +47,17 @@ def check_may_change(principal: Principal, store: Store) -> None:
 
 
 def check_may_grant(principal: Principal, store: Store) -> None:
+    _check_keeps(principal, store, "grant access to it")
+
+
+def check_may_configure(principal: Principal, store: Store) -> None:
+    """As a project's settings, those of a store say what is learned, by whom, and how long it is kept."""
+    _check_keeps(principal, store, "change these settings of it")
+
+
+def _check_keeps(principal: Principal, store: Store, what: str) -> None:
     if not (principal.principal_id == store.creator_id or principal.may_administer):
-        message = f"only the creator of the store {store.store_id!r} and administrators grant access to it"
+        message = f"only the creator of the store {store.store_id!r} and administrators {what}"
         raise denied(message, required=Role.ADMIN, field="store_id")
 
 

@@ -6,7 +6,12 @@ from dataclasses import replace
 from uuid_utils.compat import uuid7
 
 from ricordo_server.app.endpoints import check_endpoint
-from ricordo_server.app.permissions import check_may_change, check_may_grant, check_may_manage
+from ricordo_server.app.permissions import (
+    check_may_change,
+    check_may_configure,
+    check_may_grant,
+    check_may_manage,
+)
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_project, write_project
 from ricordo_server.db import audit as audit_db
@@ -94,6 +99,8 @@ async def update_store(services: Services, call: Call, store_id: str, changes: S
         check_may_change(call.principal, current)
         if "access" in changes.fields:
             check_may_grant(call.principal, current)
+        if changes.settings.keys() - {"language"}:
+            check_may_configure(call.principal, current)
         settings = replace(current.settings, **changes.settings)  # type: ignore[arg-type]
         written = await stores_db.update_store(connection, store_id, changes.fields, settings)
         if written is None:
