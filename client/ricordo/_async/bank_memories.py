@@ -20,6 +20,7 @@ from ricordo._convert.bank_profiles import decode_profiles
 from ricordo._convert.bank_values import exactly, our_scope
 from ricordo.errors import MemoryClientError
 from ricordo.memory_bank.base import OrDict
+from ricordo.memory_bank.retrieval import FilterConfig
 
 
 class AsyncBankMemories:
@@ -290,7 +291,7 @@ class AsyncBankMemories:
         *,
         name: str,
         filter: str | None = None,  # noqa: A002  (the name that users of memory banks know)
-        filter_groups: Sequence[OrDict[types.MemoryConjunctionFilter]] = (),
+        filter_groups: Sequence[OrDict[types.MemoryConjunctionFilter]] | None = None,
         scope: Mapping[str, str] | None = None,
         force: bool = False,
         config: OrDict[types.PurgeMemoriesConfig] | None = None,
@@ -313,7 +314,8 @@ class AsyncBankMemories:
         """
         bank = await self._names.bank(name)
         types.PurgeMemoriesConfig.read(config)
-        condition = read_filter(filter, [types.MemoryConjunctionFilter.read(each) for each in filter_groups])
+        given = FilterConfig.read({"filter": filter, "filter_groups": filter_groups})
+        condition = read_filter(given.filter, given.filter_groups)
         if condition is None and scope is None:
             raise MemoryClientError("purge needs a filter, filter_groups or a scope: it says which")
         of_scope = None if scope is None else exactly(scope)

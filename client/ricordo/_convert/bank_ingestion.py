@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ricordo import memory_bank as types
 from ricordo import models
 from ricordo._convert.bank_contents import encode_event
-from ricordo._convert.bank_values import SESSION, our_scope
+from ricordo._convert.bank_values import our_scope
 from ricordo.errors import MemoryClientError
 from ricordo.memory_bank.base import OrDict
 
@@ -18,9 +18,10 @@ def stream_scope(scope: Mapping[str, str], stream_id: str) -> models.Scope:
     Raises:
         MemoryClientError: The scope names a session of its own.
     """
-    if SESSION in scope:
-        raise MemoryClientError(f"a stream is a session itself: leave {SESSION} out of its scope")
-    return our_scope(scope).model_copy(update={SESSION: stream_id.strip() or DEFAULT_STREAM})
+    whose = our_scope(scope)
+    if whose.session_id:
+        raise MemoryClientError("a stream is a session itself: leave session_id out of its scope")
+    return models.Scope(user_id=whose.user_id, session_id=stream_id or DEFAULT_STREAM, labels=whose.labels)
 
 
 def encode_events(

@@ -32,7 +32,7 @@ class BankModel(Model):
         if isinstance(given, cls):
             return given
         fields = fields_of({} if given is None else given, cls._none_is_a_value)
-        if not isinstance(fields, Mapping):
+        if not isinstance(fields, Mapping) or not all(isinstance(name, str) for name in fields):
             raise MemoryClientError(f"{given!r} is no {cls.__name__}: give one, or a dict")
         return cls(**fields)
 

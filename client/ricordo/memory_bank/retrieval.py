@@ -55,14 +55,19 @@ class RetrieveMemoriesRequestSimpleRetrievalParams(BankModel):
     page_token: str = ""
 
 
-class RetrieveMemoriesConfig(BankModel):
+class FilterConfig(BankModel):
+    """Conditions, which hold together: as text, and as groups of which one holds."""
+
+    filter: str | None = None
+    filter_groups: list[MemoryConjunctionFilter] = Field(default_factory=list)
+
+
+class RetrieveMemoriesConfig(FilterConfig):
     """Further conditions, all of which hold.
 
     `memory_types` says which types, none: natural language. `kinds` says it in the words of other surfaces.
     """
 
-    filter: str | None = None
-    filter_groups: list[MemoryConjunctionFilter] = Field(default_factory=list)
     memory_types: list[MemoryType] = Field(default_factory=list)
     kinds: Collection[MemoryKind] = ()
 

@@ -1,5 +1,6 @@
 """What memories carry: typed metadata, topics, structured content."""
 
+import re
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Self
@@ -8,18 +9,18 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from ricordo.memory_bank.base import BankModel, BankWord
 
+DURATION = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?s")
 EXACT_DOUBLES = 2**53
 """Up to here every integer is a double too."""
 
 
 def _read_duration(value: object) -> object:
-    """ "3600s", as the JSON form of a duration is written."""
+    """Reads a duration as JSON has it: "3600s"."""
     if not isinstance(value, str):
         return value
-    number, unit = value[:-1], value[-1:]
-    if unit != "s" or not number.replace(".", "", 1).isdecimal():
+    if not DURATION.fullmatch(value):
         raise ValueError(f"{value!r} is no duration: write it in seconds, such as '3600s'")
-    return timedelta(seconds=float(number))
+    return timedelta(seconds=float(value[:-1]))
 
 
 BankDuration = Annotated[timedelta, BeforeValidator(_read_duration)]

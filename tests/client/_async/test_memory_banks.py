@@ -1,10 +1,12 @@
 """What `client.memory_banks` asks the server: a scripted one."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from ricordo import AsyncClient
+from ricordo._async.memory_banks import AsyncMemoryBanks
 from ricordo.errors import MemoryClientError
 from ricordo.v1 import memory_pb2, memory_service_pb2, session_service_pb2, store_service_pb2
 from ricordo.v1.scope_pb2 import Scope
@@ -146,3 +148,55 @@ async def test_without_a_rule_of_stream_or_bank_events_are_flushed(
     )
     assert fake.methods() == ["GetSession", "GetStore", "BatchRecordTurns"]
     assert fake.calls[-1].request.force_flush
+
+
+Call = Callable[[AsyncMemoryBanks], Awaitable[object]]
+ADA = {"user_id": "ada"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda banks: banks.create(config=5),
+        lambda banks: banks.create(config={"memory_bank_id": "a/b"}),
+        lambda banks: banks.create(managed_semantic_memory_config="x"),
+        lambda banks: banks.create(managed_semantic_memory_config={"ttl_config": {"default_ttl": "x"}}),
+        lambda banks: banks.get(name=5),
+        lambda banks: banks.get(name=None),
+        lambda banks: banks.update(name="b"),
+        lambda banks: banks.ingest_events(name="b", scope=5, direct_contents_source=SAID),
+        lambda banks: banks.ingest_events(name="b", scope=ADA, direct_contents_source={"events": "x"}),
+        lambda banks: banks.ingest_events(
+            name="b", scope=ADA, generation_trigger_config={"generation_rule": {"event_count": "x"}}
+        ),
+        lambda banks: banks.ingest_events(name="b", scope=ADA, stream_id=5, direct_contents_source=SAID),
+        lambda banks: banks.memories.create(name="b", fact=5, scope=ADA),
+        lambda banks: banks.memories.create(name="b", fact="x", scope={"user_id": 5}),
+        lambda banks: banks.memories.create(name="b", fact="x", scope="ada"),
+        lambda banks: banks.memories.create(name="b", fact="x", scope=ADA, config=[1]),
+        lambda banks: banks.memories.create(name="b", fact="x", scope=ADA, config={"ttl": 10**20}),
+        lambda banks: banks.memories.create(name="b", fact="x", scope=ADA, config={"metadata": {"a": []}}),
+        lambda banks: banks.memories.create(name="b", fact="x", scope=ADA, config={1: 2}),
+        lambda banks: banks.memories.update(name="b/memories/m", fact=5),
+        lambda banks: banks.memories.update(name="b/memories/m", fact="x", config={"update_mask": 5}),
+        lambda banks: banks.memories.list(name="b", config={"page_size": "x"}),
+        lambda banks: banks.memories.list(name="b", config={"filter": 5}),
+        lambda banks: banks.memories.retrieve(name="b", scope=ADA, similarity_search_params={}),
+        lambda banks: banks.memories.retrieve(name="b", scope=ADA, config={"kinds": ["x"]}),
+        lambda banks: banks.memories.retrieve(name="b", scope=ADA, config={"filter_groups": [{}]}),
+        lambda banks: banks.memories.retrieve_profiles(name="b", scope=None),
+        lambda banks: banks.memories.generate(name="b", direct_memories_source=5, scope=ADA),
+        lambda banks: banks.memories.generate(name="b", direct_contents_source=SAID, scope=5),
+        lambda banks: banks.memories.generate(name="b", vertex_session_source={"session": 5}),
+        lambda banks: banks.memories.purge(name="b", filter=5),
+        lambda banks: banks.memories.purge(name="b", filter_groups=5),
+        lambda banks: banks.memories.purge(name="b", filter_groups=[5]),
+        lambda banks: banks.memories.rollback(name="b/memories/m", target_revision_id=None),
+        lambda banks: banks.memories.revisions.list(name="b/memories/m", config={"filter": 5}),
+        lambda banks: banks.memories.revisions.get(name="b/memories/m"),
+    ],
+)
+async def test_what_does_not_fit_is_refused_before_any_request(call: Call) -> None:
+    with pytest.raises(MemoryClientError) as raised:
+        await call(AsyncClient("127.0.0.1:1").memory_banks)
+    assert raised.value.reason == "INVALID_FIELD"
