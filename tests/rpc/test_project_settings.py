@@ -72,6 +72,19 @@ async def test_a_mask_without_a_value_clears_it(projects):
     assert not settings.metadata_keys
 
 
+async def test_a_field_of_the_policy_goes_back_to_its_default(projects):
+    policy = project_pb2.ExtractionPolicy(turn_count=7, model="m")
+    await projects.UpdateProject(update(extraction=policy))
+    request = pb.UpdateProjectRequest(update_mask=FieldMask(paths=["settings.extraction.turn_count"]))
+    settings = (await projects.UpdateProject(request)).project.settings
+    assert (settings.extraction.turn_count, settings.extraction.model) == (20, "m")
+
+
+async def test_an_unknown_field_of_the_policy_is_refused(projects):
+    request = pb.UpdateProjectRequest(update_mask=FieldMask(paths=["settings.extraction.nothing"]))
+    assert await refusal(projects.UpdateProject(request)) == (INVALID, "INVALID_FIELD", "update_mask")
+
+
 async def test_the_whole_settings_are_replaced_by_their_own_path(projects):
     await projects.UpdateProject(update(language="german", metadata_keys=keys(plan="string")))
     request = pb.UpdateProjectRequest(update_mask=FieldMask(paths=["settings"]))

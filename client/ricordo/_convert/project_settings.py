@@ -27,11 +27,17 @@ def update_project_request(
         )
     return project_service_pb2.UpdateProjectRequest(
         project=project_pb2.Project(settings=encode_settings(changes)),
-        update_mask=FieldMask(paths=[f"settings.{name}" for name in given]),
+        update_mask=FieldMask(paths=[path for name in given for path in _paths(changes, name)]),
         expected_revision=expected_revision,
         force=force,
         request_id=paging.fresh(request_id),
     )
+
+
+def _paths(changes: models.ProjectChanges, name: str) -> list[str]:
+    if name == "extraction" and isinstance(changes.extraction, models.ExtractionChanges):
+        return [f"settings.extraction.{field}" for field in sorted(changes.extraction.model_fields_set)]
+    return [f"settings.{name}"]
 
 
 def encode_settings(settings: models.ProjectSettings) -> project_pb2.ProjectSettings:

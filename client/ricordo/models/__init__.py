@@ -111,6 +111,7 @@ from ricordo.models.session_item import SessionItem
 from ricordo.models.settings import (
     ContextDefaults,
     CustomType,
+    ExtractionChanges,
     ExtractionExample,
     ExtractionPolicy,
     MetadataKey,
@@ -183,6 +184,7 @@ __all__ = [
     "EpisodicEntry",
     "ErasureReceipt",
     "Exactly",
+    "ExtractionChanges",
     "ExtractionExample",
     "ExtractionFailure",
     "ExtractionPolicy",

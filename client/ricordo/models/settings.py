@@ -111,6 +111,10 @@ class ExtractionPolicy(Model):
     least_trust: str = "other"
 
 
+class ExtractionChanges(ExtractionPolicy):
+    """The new values of some fields of a project's policy: exactly those that are given are changed."""
+
+
 class ScopedExtraction(Model):
     """How turns become memories in scopes that hold all of `scope_keys`: "user_id" and keys of labels."""
 
@@ -181,4 +185,6 @@ class ProjectSettings(Model):
 
 
 class ProjectChanges(ProjectSettings):
-    """The new values of some settings: exactly those that are given are changed. A list is replaced whole."""
+    """The new values of some settings: exactly those that are given are changed. A list is replaced whole, and so is
+    the policy of extraction, unless it is given as `ExtractionChanges`.
+    """

@@ -86,7 +86,8 @@ class UpdateProjectRequest(_message.Message):
     def update_mask(self) -> _field_mask_pb2.FieldMask:
         """Which fields: settings, or settings.language, settings.metadata_policy, settings.metadata_keys,
         settings.custom_types, settings.context, settings.end_users_may_publish, settings.extraction,
-        settings.retention, settings.profile_schemas. Required. A list is replaced whole.
+        settings.retention, settings.profile_schemas; of the policy also single fields, such as settings.extraction.idle,
+        which go back to their default when they are not given. Required. A list is replaced whole.
         """
 
     def __init__(

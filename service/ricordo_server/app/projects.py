@@ -1,6 +1,7 @@
 """Projects and organizations: the caller's own, and the operator's work on all of them."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from ricordo_server.domain.call import Call
 from ricordo_server.domain.declarations import check_declarations
 from ricordo_server.domain.errors import DomainError, Reason, invalid_field
 from ricordo_server.domain.paging import Page, PageRequest
-from ricordo_server.domain.project_settings import ContextDefaults, SettingsChanges
+from ricordo_server.domain.project_settings import ContextDefaults, ProjectSettings, SettingsChanges
 from ricordo_server.domain.store import DEFAULT_STORE, Organization, Project, ProjectDraft, StoreDraft
 from ricordo_server.domain.template_language import TemplateFault
 from ricordo_server.domain.templates import check_template
@@ -67,7 +68,7 @@ async def update_project(
     async def work(connection: ProjectConnection) -> Project:
         current = present_project(await projects_db.get_project(connection, lock=True))
         check_revision(current.revision, expected_revision, "project")
-        settings = replace(current.settings, **changes)  # type: ignore[arg-type]
+        settings = _changed(current.settings, changes)
         check_declarations(settings, "project.settings")
         if settings.extraction.endpoint != current.settings.extraction.endpoint:
             check_endpoint(services, vars(settings.extraction), "project.settings.extraction")
@@ -78,6 +79,13 @@ async def update_project(
         return written
 
     return await write_project(services.database.pool, call, work)
+
+
+def _changed(settings: ProjectSettings, changes: SettingsChanges) -> ProjectSettings:
+    policy = changes.get("extraction")
+    if isinstance(policy, Mapping):
+        changes = {**changes, "extraction": settings.extraction.changed(policy)}
+    return replace(settings, **changes)  # type: ignore[arg-type]
 
 
 async def _check_template(context: object) -> None:

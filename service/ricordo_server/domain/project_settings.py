@@ -91,5 +91,5 @@ class ProjectSettings:
 
 DEFAULT_SETTINGS = ProjectSettings()
 
-# New values by field name of ProjectSettings.
+# New values by field name of ProjectSettings; of `extraction` also those of some of its fields.
 SettingsChanges = Mapping[str, object]

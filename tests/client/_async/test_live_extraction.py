@@ -1,5 +1,7 @@
 """Extraction through the client, against a real server."""
 
+from datetime import timedelta
+
 import pytest
 
 from ricordo import AsyncClient, models
@@ -22,6 +24,16 @@ POLICY = models.ExtractionPolicy(
 async def test_a_policy_comes_back_as_it_was_given(live: AsyncClient) -> None:
     changed = await live.project.update(models.ProjectChanges(extraction=POLICY))
     assert changed.settings.extraction == POLICY
+
+
+async def test_single_fields_of_a_policy_are_changed_and_the_others_stay(live: AsyncClient) -> None:
+    await live.project.update(models.ProjectChanges(extraction=POLICY))
+    given = {"idle": timedelta(minutes=9), "turn_count": None, "kinds": ["semantic"]}
+    changed = await live.project.update(
+        models.ProjectChanges(extraction=models.ExtractionChanges(**given), language="german")
+    )
+    assert changed.settings.extraction == models.ExtractionPolicy(**{**POLICY.model_dump(), **given})
+    assert changed.settings.language == "german"
 
 
 async def test_an_endpoint_that_is_not_set_up_is_refused(live: AsyncClient) -> None:

@@ -1,6 +1,6 @@
 """How turns become memories, as a project or a store says."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -26,6 +26,14 @@ from ricordo_server.rpc.convert.times import decode_duration, encode_duration
 
 KIND, PERSON = memory_pb2.MemoryKind.DESCRIPTOR, project_pb2.Person.DESCRIPTOR
 MOST_OVERLAP = 20
+POLICY_FIELDS = tuple(project_pb2.ExtractionPolicy.DESCRIPTOR.fields_by_name)
+# Where the domain has the fields that say when.
+TRIGGERS = {
+    "turn_count": "turn_count",
+    "idle": "idle_seconds",
+    "topic_shift": "topic_shift",
+    "overlap": "overlap",
+}
 
 
 def decode_policy_changes(message: project_pb2.ExtractionPolicy, field: str) -> PolicyChanges:
@@ -47,6 +55,15 @@ def decode_policy_changes(message: project_pb2.ExtractionPolicy, field: str) -> 
         "least_trust": _decode_trust(message.least_trust, f"{field}.least_trust"),
     }
     return given | {name: value for name, value in lists_and_texts.items() if value}
+
+
+def select_changes(policy: ExtractionPolicy, names: Collection[str]) -> PolicyChanges:
+    """The values that fields of the message have in a policy; one that was not given is as by default."""
+    of_triggers = {TRIGGERS[name] for name in names if name in TRIGGERS}
+    changes: dict[str, object] = {name: getattr(policy, name) for name in names if name not in TRIGGERS}
+    if of_triggers:
+        changes["triggers"] = {name: getattr(policy.triggers, name) for name in of_triggers}
+    return changes
 
 
 def _decode_zone(name: str, field: str) -> str:

@@ -7,12 +7,19 @@ from ricordo_server.domain.errors import invalid_field
 from ricordo_server.domain.project_settings import SettingsChanges
 from ricordo_server.domain.store import Organization, Project, ProjectDraft
 from ricordo_server.rpc.checks import check_text, check_uuid
+from ricordo_server.rpc.convert.extraction_policy import POLICY_FIELDS, select_changes
 from ricordo_server.rpc.convert.project_settings import decode_settings, encode_settings
 from ricordo_server.rpc.convert.times import encode_time
 
 # The fields of the settings, which are those of the domain.
 SETTINGS = tuple(project_pb2.ProjectSettings.DESCRIPTOR.fields_by_name)
-ACCEPTED_PATHS = ", ".join(("settings", *(f"settings.{name}" for name in SETTINGS)))
+OF_POLICY = "settings.extraction."
+ACCEPTED = (
+    "settings",
+    *(f"settings.{name}" for name in SETTINGS),
+    *(OF_POLICY + name for name in POLICY_FIELDS),
+)
+ACCEPTED_PATHS = ", ".join(ACCEPTED)
 
 
 def decode_display_name(value: str, field: str) -> str:
@@ -34,17 +41,21 @@ def decode_settings_changes(message: project_pb2.Project, paths: Sequence[str]) 
     Raises:
         DomainError: INVALID_FIELD naming the accepted paths.
     """
-    names: set[str] = set()
+    if not paths:
+        raise invalid_field("update_mask", f"update_mask is required; accepted: {ACCEPTED_PATHS}")
     for path in paths:
-        head, _, name = path.partition(".")
-        if head != "settings" or (name and name not in SETTINGS):
+        if path not in ACCEPTED:
             message_ = f"{path!r} cannot be changed; accepted: {ACCEPTED_PATHS}"
             raise invalid_field("update_mask", message_)
-        names.update((name,) if name else SETTINGS)
-    if not names:
-        raise invalid_field("update_mask", f"update_mask is required; accepted: {ACCEPTED_PATHS}")
     settings = decode_settings(message.settings, "project.settings")
-    return {name: getattr(settings, name) for name in names}
+    names = (
+        SETTINGS if "settings" in paths else [path.split(".")[1] for path in paths if path.count(".") == 1]
+    )
+    changes: dict[str, object] = {name: getattr(settings, name) for name in names}
+    of_policy = [path.removeprefix(OF_POLICY) for path in paths if path.startswith(OF_POLICY)]
+    if of_policy and "extraction" not in changes:
+        changes["extraction"] = select_changes(settings.extraction, of_policy)
+    return changes
 
 
 def encode_project(project: Project) -> project_pb2.Project:
