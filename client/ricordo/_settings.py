@@ -32,6 +32,7 @@ SERVICES = (
     "Identity",
     "Memory",
     "Operation",
+    "Pipeline",
     "Project",
     "Session",
     "Store",

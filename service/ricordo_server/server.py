@@ -25,6 +25,8 @@ from ricordo.v1 import (
     memory_service_pb2_grpc,
     operation_service_pb2,
     operation_service_pb2_grpc,
+    pipeline_service_pb2,
+    pipeline_service_pb2_grpc,
     project_service_pb2,
     project_service_pb2_grpc,
     session_service_pb2,
@@ -69,6 +71,7 @@ from ricordo_server.rpc.interceptors import (
 )
 from ricordo_server.rpc.memory_service import MemoryService
 from ricordo_server.rpc.operation_service import OperationService
+from ricordo_server.rpc.pipeline_service import PipelineService
 from ricordo_server.rpc.project_service import ProjectService
 from ricordo_server.rpc.session_service import SessionService
 from ricordo_server.rpc.store_service import StoreService
@@ -82,6 +85,7 @@ TENANT_SERVICES = (
     context_service_pb2,
     extraction_service_pb2,
     operation_service_pb2,
+    pipeline_service_pb2,
     store_service_pb2,
     project_service_pb2,
     identity_service_pb2,
@@ -265,6 +269,7 @@ def _listen(server: grpc.aio.Server, address: str, credentials: grpc.ServerCrede
 def add_servicers(server: grpc.aio.Server, services: Services) -> list[str]:
     """Registers every service and answers their full names."""
     memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(MemoryService(services), server)
+    pipeline_service_pb2_grpc.add_PipelineServiceServicer_to_server(PipelineService(services), server)
     session_service_pb2_grpc.add_SessionServiceServicer_to_server(SessionService(services), server)
     context_service_pb2_grpc.add_ContextServiceServicer_to_server(ContextService(services), server)
     extraction_service_pb2_grpc.add_ExtractionServiceServicer_to_server(ExtractionService(services), server)

@@ -41,6 +41,9 @@ HARMLESS = {
     "extraction": "attempts = 9",
     "held_memory": "digest = 'x'",
     "operation": "attempts = 9",
+    "pipeline": "model = 'x'",
+    "pipeline_run": "error = 'x'",
+    "pipeline_checkpoint": "distilled_seq = 9",
     "project": "revision = 99",
     "store": "description = 'x'",
     "store_grant": "access = 'READ'",
@@ -82,6 +85,9 @@ FRESH: Mapping[str, Mapping[str, Any]] = {
     "extraction": {"kind": "PROCEDURAL"},
     "held_memory": {"held_memory_id": "fresh", "digest": "fresh"},
     "operation": {"operation_id": "fresh"},
+    "pipeline": {"pipeline_id": "fresh"},
+    "pipeline_run": {"run_id": "fresh", "state": "SUCCEEDED"},
+    "pipeline_checkpoint": {"scope_key": "fresh"},
     "memory_source": {"turn_id": "fresh"},
     "consolidation": {"scope_key": "fresh"},
 }
@@ -103,7 +109,8 @@ TABLES = (*HARMLESS, *READ_ONLY)
 # Not an end user's to write.
 ACCOUNTS = ("service_account", "service_account_secret")
 STORES = ("store", "store_grant")
-MANAGED = (*STORES, *ACCOUNTS)
+PIPELINES = ("pipeline", "pipeline_run")
+MANAGED = (*STORES, *ACCOUNTS, *PIPELINES)
 OWNED = tuple(table for table in WRITABLE if table not in (*MANAGED, "memory_revision", "usage"))
 # Of a project's numbers, whoever reads adds to them too.
 WRITTEN_BY_WRITERS = tuple(table for table in WRITABLE if table != "usage")
@@ -224,9 +231,15 @@ def find_wrong_changes(connection: Connection, tenants: Tenants, table: str) -> 
     return findings
 
 
+def _fresh(tenants: Tenants, table: str) -> dict[str, Any]:
+    """A copy of a row that is a new one: of a pipeline, one to another store."""
+    target = {"target_store_id": tenants.other_store} if table == "pipeline" else {}
+    return {**_own(tenants, table).values, **FRESH[table], **target}
+
+
 def find_wrong_inserts(connection: Connection, tenants: Tenants, table: str) -> list[str]:
     """Rows go into the principal's own tenant only."""
-    values = {**_own(tenants, table).values, **FRESH[table]}
+    values = _fresh(tenants, table)
     cases: list[tuple[Who, Mapping[str, Any], int | str]] = [
         (SERVICE, {}, 1),
         (ANN, {}, DENIED if table in MANAGED else 1),
@@ -239,7 +252,7 @@ def find_wrong_inserts(connection: Connection, tenants: Tenants, table: str) -> 
 
 def find_impersonation(connection: Connection, tenants: Tenants, table: str) -> list[str]:
     """A bound user inserts nothing in another's name, nor in nobody's, nor on another's row."""
-    values = {**_own(tenants, table).values, **FRESH[table]}
+    values = _fresh(tenants, table)
     nobody = "" if table == "idempotency" else None
     named = [{"user_id": "bob"}, {"user_id": nobody}] if table in OWNED else []
     named += [{"principal_id": STRANGER}] if table == "idempotency" else []
@@ -307,7 +320,8 @@ def _lacking(tenants: Tenants, table: str) -> Iterator[Settings]:
     if table in STORE_TABLES:
         yield {**complete, "ricordo.store_id": ""}
         yield {**complete, "ricordo.any_user": ""}
-        yield {**complete, "ricordo.any_user": "off", "ricordo.user_ids": ""}
+        if table not in PIPELINES:  # no row of these is an end user's
+            yield {**complete, "ricordo.any_user": "off", "ricordo.user_ids": ""}
     elif table in (*STORES, "idempotency"):
         yield {**complete, "ricordo.principal_ids": ""}
 
@@ -417,7 +431,7 @@ def find_wrong_access(connection: Connection, tenants: Tenants, table: str) -> l
 
 def _find_wrong_makers(connection: Connection, tenants: Tenants, table: str) -> list[str]:
     """Nobody makes a store in another's name, or locks itself out; nobody but the maker grants."""
-    values = {**_own(tenants, table).values, **FRESH[table]}
+    values = _fresh(tenants, table)
     forged = {"creator_id": STRANGER} if table == "store" else {"store_creator_id": STRANGER}
     stranger = Who(principal_id=STRANGER)
     foreign_key = "23503"
@@ -463,7 +477,7 @@ def commands(connection: Connection, tenants: Tenants, table: str) -> dict[str, 
         return changing
     return {
         **changing,
-        "INSERT": _insert(connection, table, {**_own(tenants, table).values, **FRESH[table]}),
+        "INSERT": _insert(connection, table, _fresh(tenants, table)),
         "DELETE": _run(connection, f"DELETE FROM ricordo.{table}"),
     }
 

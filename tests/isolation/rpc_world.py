@@ -23,6 +23,8 @@ from ricordo.v1 import (
     identity_service_pb2,
     memory_pb2,
     memory_service_pb2,
+    pipeline_pb2,
+    pipeline_service_pb2,
     profile_pb2,
     project_pb2,
     project_service_pb2,
@@ -31,7 +33,7 @@ from ricordo.v1 import (
     session_service_pb2,
     turn_pb2,
 )
-from ricordo_server.db.tables import STORE_TABLES
+from ricordo_server.db.tables import METADATA, STORE_TABLES
 from tests.fixtures.database import TestDatabase, make_project
 
 
@@ -59,6 +61,8 @@ class Names:
     session_id: str = field(default_factory=lambda: f"session-{uuid4().hex}")
     turn_id: str = field(default_factory=lambda: str(uuid4()))
     operation_id: str = field(default_factory=lambda: str(uuid4()))
+    pipeline_id: str = field(default_factory=lambda: str(uuid4()))
+    run_id: str = field(default_factory=lambda: str(uuid4()))
     turn_key: str = field(default_factory=lambda: f"turn-{uuid4().hex}")
     request_id: str = field(default_factory=lambda: f"request-{uuid4().hex}")
     store_id: str = field(default_factory=lambda: f"s-{uuid4().hex}")
@@ -181,7 +185,24 @@ async def fill(channel: grpc.aio.Channel, place: Place, *, by_user: bool = False
         turn_id=recorded.turn.turn_id,
         operation_id=started.operation.operation_id,
     )
-    return replace(place, names=known if by_user else await _add_account(channel, known, token))
+    if by_user:
+        return replace(place, names=known)
+    whole = replace(place, names=await _add_account(channel, known, token))
+    return await _add_pipeline(channel, whole)
+
+
+async def _add_pipeline(channel: grpc.aio.Channel, place: Place) -> Place:
+    """A pipeline from the store into itself, with a run that waits; a store that is filled again has one already."""
+    names, token = place.names, service(place)
+    made = pipeline_pb2.Pipeline(target_store_id=place.store_id, display_name=f"{names.canary} green tea")
+    create = pipeline_service_pb2.CreatePipelineRequest(store_id=place.store_id, pipeline=made)
+    created = (await ask(channel, "PipelineService.CreatePipeline", create, token, names)).reply
+    if created is None:
+        return place
+    pipeline_id = created.pipeline.pipeline_id
+    start = pipeline_service_pb2.RunPipelineRequest(store_id=place.store_id, pipeline_id=pipeline_id)
+    started = (await ask(channel, "PipelineService.RunPipeline", start, token, names)).reply
+    return replace(place, names=replace(names, pipeline_id=pipeline_id, run_id=started.run.run_id))
 
 
 async def _add_profile(channel: grpc.aio.Channel, place: Place) -> None:
@@ -261,11 +282,18 @@ def digest(database: TestDatabase, place: Place) -> list[Any]:
     statement = (
         "SELECT count(*), md5(string_agg(t::text, '' ORDER BY t::text)) FROM ricordo.{} AS t"
         " JOIN ricordo.store AS s USING (project_id, store_id)"
-        " WHERE project_id = %s AND s.name = %s AND t.user_id = %s"
+        " WHERE project_id = %(project)s AND s.name = %(store)s {}"
     )
-    whose = [place.project_id, place.store_id, place.names.user_id]
+    whose = {"project": place.project_id, "store": place.store_id, "user": place.names.user_id}
+    of_user = {
+        table: "AND t.user_id = %(user)s" if "user_id" in METADATA.tables[f"ricordo.{table}"].c else ""
+        for table in STORE_TABLES
+    }
     with psycopg.connect(database.superuser_url) as connection:
-        return [connection.execute(statement.format(table), whose).fetchone() for table in STORE_TABLES]
+        return [
+            connection.execute(statement.format(table, condition), whose).fetchone()
+            for table, condition in of_user.items()
+        ]
 
 
 def absent(names: Names) -> Names:

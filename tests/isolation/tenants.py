@@ -83,6 +83,8 @@ class Tenants:
                 continue
             for store_id in self.stores:
                 tenant = {"project_id": project_id, "store_id": store_id}
+                if table == "pipeline":
+                    tenant["target_store_id"] = store_id
                 found += [
                     Item(table, {**tenant, **item.values}, item.readers, item.owners, item.words)
                     for item in STORE_ITEMS[table]()
@@ -414,6 +416,29 @@ def _operations() -> Iterator[Item]:
         yield Item("operation", values, _users(owner), _users(owner))
 
 
+def _pipelines() -> Iterator[Item]:
+    """One from the store into itself, and nobody's."""
+    values = {
+        "pipeline_id": "pipeline",
+        "trigger": "MANUAL",
+        "period_seconds": 3600,
+        "creator_id": CREATOR,
+        "creator_role": "writer",
+    }
+    yield Item("pipeline", values, _users(None), _users(None))
+
+
+def _pipeline_runs() -> Iterator[Item]:
+    values = {"run_id": "run", "pipeline_id": "pipeline", "cause": "MANUAL", "state": "SUCCEEDED"}
+    yield Item("pipeline_run", values, _users(None), _users(None))
+
+
+def _pipeline_checkpoints() -> Iterator[Item]:
+    for name, owner in (("ann", "ann"), ("bob", "bob"), ("nobody", None)):
+        values = {"pipeline_id": "pipeline", "scope_key": name, "user_id": owner, "distilled_seq": 1}
+        yield Item("pipeline_checkpoint", values, _users(owner), _users(owner))
+
+
 STORE_ITEMS = {
     "session": _sessions,
     "turn": _turns,
@@ -428,6 +453,9 @@ STORE_ITEMS = {
     "extraction": _extractions,
     "held_memory": _held_memories,
     "operation": _operations,
+    "pipeline": _pipelines,
+    "pipeline_run": _pipeline_runs,
+    "pipeline_checkpoint": _pipeline_checkpoints,
 }
 
 

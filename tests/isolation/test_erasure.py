@@ -38,9 +38,10 @@ FIXED: dict[str, Any] = {
     "kind": "SEMANTIC",
     "role": "writer",
     "state": "PENDING",
+    "trigger": "MANUAL",
 }
 # Of a user: what stays is the project's own.
-OF_PROJECT = ("project", "store", "service_account", "service_account_secret")
+OF_PROJECT = ("project", "store", "service_account", "service_account_secret", "pipeline", "pipeline_run")
 
 COLUMNS = """
 SELECT a.attname, format_type(a.atttypid, NULL), a.attnotnull
@@ -82,7 +83,8 @@ def value_of(kind: str, canary: str) -> Any:
 def seed(connection: Connection, project_id: UUID, canary: str) -> list[str]:
     """One row in each table of the project; answers the tables. References hold, since all canaries are equal."""
     tables = [name for (name,) in connection.execute(TABLES)]
-    uuids = {"project_id": project_id, "store_id": uuid4(), "account_id": uuid4(), "audit_id": uuid4()}
+    store_id = uuid4()
+    uuids = {"project_id": project_id, "store_id": store_id, "target_store_id": store_id}
     for table in tables:
         if table == "project":
             continue

@@ -21,6 +21,8 @@ from ricordo.v1 import (
     memory_service_pb2,
     metadata_pb2,
     operation_service_pb2,
+    pipeline_pb2,
+    pipeline_service_pb2,
     project_pb2,
     project_service_pb2,
     scope_pb2,
@@ -54,6 +56,8 @@ from tests.isolation.rpc_world import (
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 e, o = extraction_service_pb2, operation_service_pb2
+e = extraction_service_pb2
+pl = pipeline_service_pb2
 m, s, st = memory_service_pb2, session_service_pb2, store_service_pb2
 i = identity_service_pb2
 SEMANTIC = memory_pb2.MEMORY_KIND_SEMANTIC
@@ -339,6 +343,34 @@ CASES: Mapping[str, Callable[[Names], Sequence[Message]]] = {
         o.CancelOperationRequest(operation_id=names.operation_id, request_id=request_id)
         for request_id in ("", names.request_id)
     ],
+    # Into a store that is not there: two places of one project would find the same one, with or without a pipeline.
+    "PipelineService.CreatePipeline": lambda names: [
+        pl.CreatePipelineRequest(
+            pipeline=pipeline_pb2.Pipeline(target_store_id=names.key[:40]), request_id=names.request_id
+        )
+    ],
+    "PipelineService.GetPipeline": lambda names: [pl.GetPipelineRequest(pipeline_id=names.pipeline_id)],
+    "PipelineService.ListPipelines": lambda names: [pl.ListPipelinesRequest()],
+    "PipelineService.UpdatePipeline": lambda names: [
+        pl.UpdatePipelineRequest(
+            pipeline=pipeline_pb2.Pipeline(pipeline_id=names.pipeline_id, display_name="mine now"),
+            update_mask=FieldMask(paths=["display_name"]),
+            request_id=request_id,
+        )
+        for request_id in ("", names.request_id)
+    ],
+    "PipelineService.DeletePipeline": lambda names: [
+        pl.DeletePipelineRequest(pipeline_id=names.pipeline_id, request_id=request_id)
+        for request_id in ("", names.request_id)
+    ],
+    "PipelineService.RunPipeline": lambda names: [
+        pl.RunPipelineRequest(pipeline_id=names.pipeline_id, request_id=request_id)
+        for request_id in ("", names.request_id)
+    ],
+    "PipelineService.ListPipelineRuns": lambda names: [
+        pl.ListPipelineRunsRequest(pipeline_id=names.pipeline_id)
+    ],
+    "PipelineService.GetPipelineRun": lambda names: [pl.GetPipelineRunRequest(run_id=names.run_id)],
     "StoreService.CreateStore": lambda names: [
         st.CreateStoreRequest(store=store_pb2.Store(store_id=names.store_id), request_id=names.request_id)
     ],

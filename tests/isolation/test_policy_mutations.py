@@ -54,8 +54,11 @@ WITHOUT_SETTING = ("shared", "parent", "private", "open", "granted store")
 EQUIVALENT = {
     # The clause is not about the row, so USING has refused before.
     *(f"{table}.app_update WITH CHECK: writable -> true" for table in STORE_TABLES),
-    *(f"{table}.app_update WITH CHECK: may write -> true" for table in ("idempotency", *probes.MANAGED)),
-    *(f"{table}.app_update WITH CHECK: any user -> true" for table in probes.STORES),
+    *(
+        f"{table}.app_update WITH CHECK: may write -> true"
+        for table in ("idempotency", *probes.STORES, *probes.ACCOUNTS)
+    ),
+    *(f"{table}.app_update WITH CHECK: any user -> true" for table in (*probes.STORES, *probes.PIPELINES)),
     *(f"{table}.app_update WITH CHECK: may administer -> true" for table in probes.ACCOUNTS),
     # These columns are not granted for UPDATE, and the store's creator is held by a foreign key.
     *(f"{table}.app_update WITH CHECK: project -> true" for table in probes.STORES),

@@ -27,7 +27,7 @@ OTHER_KEYWORDS = frozenset(KEYWORDS.split())
 MUTATING = (
     *("Create", "BatchCreate", "Update", "Put", "Delete", "Record", "BatchRecord"),
     *("Rotate", "Disable", "Enable", "Generate", "Promote", "Rollback", "Grant", "Revoke", "Purge"),
-    *("Register", "Switch", "Drop", "Pop", "Clear", "Fork", "Move"),
+    *("Register", "Switch", "Drop", "Pop", "Clear", "Fork", "Move", "Run"),
     *("Retry", "Approve", "Reject", "Cancel"),
 )
 

@@ -99,6 +99,14 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION, not retryable. The project's template does not render what was found; the message names its
     line. Correct it (UpdateProject), or ask for another format.
     """
+    ERROR_REASON_PIPELINE_NOT_FOUND: _ErrorReason.ValueType  # 51
+    """NOT_FOUND, not retryable. This store has no such pipeline."""
+    ERROR_REASON_PIPELINE_RUN_NOT_FOUND: _ErrorReason.ValueType  # 52
+    """NOT_FOUND, not retryable. This store has no such run of a pipeline."""
+    ERROR_REASON_PIPELINE_TAKEN: _ErrorReason.ValueType  # 53
+    """ALREADY_EXISTS, not retryable. The two stores have a pipeline: change that one."""
+    ERROR_REASON_PIPELINE_RUNNING: _ErrorReason.ValueType  # 56
+    """ABORTED, retryable when the run has ended. A run of the pipeline waits or is under way. Metadata: `run_id`."""
     ERROR_REASON_EMBEDDING_MODEL_NOT_READY: _ErrorReason.ValueType  # 54
     """FAILED_PRECONDITION, not retryable before the model is READY. To switch to it would lose rows to semantic search,
     or it is not prepared in this project. Metadata: `missing` (rows that have vectors of the active model only).
@@ -227,6 +235,14 @@ ERROR_REASON_TEMPLATE_FAILED: ErrorReason.ValueType  # 50
 """FAILED_PRECONDITION, not retryable. The project's template does not render what was found; the message names its
 line. Correct it (UpdateProject), or ask for another format.
 """
+ERROR_REASON_PIPELINE_NOT_FOUND: ErrorReason.ValueType  # 51
+"""NOT_FOUND, not retryable. This store has no such pipeline."""
+ERROR_REASON_PIPELINE_RUN_NOT_FOUND: ErrorReason.ValueType  # 52
+"""NOT_FOUND, not retryable. This store has no such run of a pipeline."""
+ERROR_REASON_PIPELINE_TAKEN: ErrorReason.ValueType  # 53
+"""ALREADY_EXISTS, not retryable. The two stores have a pipeline: change that one."""
+ERROR_REASON_PIPELINE_RUNNING: ErrorReason.ValueType  # 56
+"""ABORTED, retryable when the run has ended. A run of the pipeline waits or is under way. Metadata: `run_id`."""
 ERROR_REASON_EMBEDDING_MODEL_NOT_READY: ErrorReason.ValueType  # 54
 """FAILED_PRECONDITION, not retryable before the model is READY. To switch to it would lose rows to semantic search,
 or it is not prepared in this project. Metadata: `missing` (rows that have vectors of the active model only).

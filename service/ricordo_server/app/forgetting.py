@@ -3,22 +3,29 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ricordo_server.app.document_forgetting import forget_lines
 from ricordo_server.app.extraction_jobs import defer_extraction
 from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import held_memories as held_db
 from ricordo_server.db import idempotency
 from ricordo_server.db import memories as memories_db
+from ricordo_server.db import pipelines as pipelines_db
 from ricordo_server.db import revisions as revisions_db
 from ricordo_server.db import snapshots as snapshots_db
 from ricordo_server.db import sources as sources_db
 from ricordo_server.db import turns as turns_db
 from ricordo_server.db import usage as usage_db
 from ricordo_server.db.connection import TenantConnection
+from ricordo_server.db.jobs import defer_job
 from ricordo_server.domain.forgetting import Forgetting, forget
 from ricordo_server.domain.memory import RESTORED_FIELDS, MemoryKind, RevisionAction
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.snapshot import ExtractionState
+
+# The job that has other stores forget, and how many turns one of them names: its arguments are small.
+FORGET_ELSEWHERE = "forget_elsewhere"
+MOST_TURNS_A_JOB = 90
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,16 @@ async def remove_turns(
     await snapshots_db.clear_summaries(connection, scope, list(removed.values()))
     for turn_id in turn_ids or ():
         await idempotency.forget_answers(connection, turn_id)
+    if removed and await pipelines_db.feeds_others(connection):
+        await _defer_elsewhere(connection, list(removed))
     return RemovedTurns(len(removed), await forget_turns(connection, list(removed)))
+
+
+async def _defer_elsewhere(connection: TenantConnection, turn_ids: Sequence[str]) -> None:
+    for first in range(0, len(turn_ids), MOST_TURNS_A_JOB):
+        named = turn_ids[first : first + MOST_TURNS_A_JOB]
+        arguments = {"store_id": connection.store_name, "turn_ids": list(named)}
+        await defer_job(connection, FORGET_ELSEWHERE, arguments)
 
 
 async def forget_turns(connection: TenantConnection, turn_ids: Sequence[str]) -> Forgotten:
@@ -64,12 +80,13 @@ async def forget_turns(connection: TenantConnection, turn_ids: Sequence[str]) ->
 
     Turns that were quoted together with one of them are read again, in the background.
     """
+    of_documents = await forget_lines(connection, turn_ids)
     supports = await sources_db.list_supports(connection, turn_ids)
     remainders = await sources_db.list_remainders(connection, turn_ids)
     removed = restored = 0
     to_read: set[tuple[str, MemoryKind]] = set()
     for memory_id, revisions in supports.items():
-        forgetting = forget(revisions)
+        forgetting = of_documents.get(memory_id) or forget(revisions)
         await _apply(connection, memory_id, forgetting)
         removed += forgetting.purge
         restored += forgetting.restore is not None

@@ -49,6 +49,40 @@ class Source:
     snapshot_id: str = ""
 
 
+@dataclass(frozen=True)
+class Quotation:
+    """What a revision of a document has of a turn, as a part of a ground: its lines, one below the other."""
+
+    revision: int
+    turn_id: str
+    ground: str
+    quote: str
+
+
+async def list_document_quotations(
+    connection: TenantConnection, turn_ids: Sequence[str]
+) -> dict[str, list[Quotation]]:
+    """All that documents rest on of which some revision rests on one of the turns, by id."""
+    if not turn_ids:
+        return {}
+    touched = select(memory_source.c.memory_id).where(
+        in_tenant(memory_source, connection), one_of(memory_source.c.turn_id, turn_ids)
+    )
+    documents = select(memory.c.memory_id).where(
+        in_tenant(memory, connection),
+        memory.c.kind == MemoryKind.DOCUMENT,
+        memory.c.memory_id.in_(touched),
+    )
+    statement = select(memory_source).where(
+        in_tenant(memory_source, connection), memory_source.c.memory_id.in_(documents)
+    )
+    found: dict[str, list[Quotation]] = {}
+    for row in await connection.fetch_all(statement):
+        each = Quotation(row["revision"], row["turn_id"], row["ground"], row["quote"])
+        found.setdefault(row["memory_id"], []).append(each)
+    return found
+
+
 async def get_said_times(connection: TenantConnection, memory_ids: Sequence[str]) -> dict[str, datetime]:
     """When the latest turn was said that each memory rests on as it is now."""
     current = and_(*(memory.c[name] == memory_source.c[name] for name in OF_REVISION))
@@ -151,6 +185,19 @@ async def copy_sources(connection: TenantConnection, memory_id: str, revision: i
         memory_source.c.revision == revision,
     )
     names = [*(each.name for each in copied), "revision"]
+    await connection.execute(insert(memory_source).from_select(names, source))
+
+
+async def copy_sources_to(connection: TenantConnection, whole: Memory, part: Memory) -> None:
+    """What a memory rests on as it is, another rests on too."""
+    copied = [each for each in memory_source.c if each.name not in ("memory_id", "revision")]
+    own = [literal(part.memory_id), literal(part.revision, memory_source.c.revision.type)]
+    source = select(*copied, *own).where(
+        in_tenant(memory_source, connection),
+        memory_source.c.memory_id == whole.memory_id,
+        memory_source.c.revision == whole.revision,
+    )
+    names = [*(each.name for each in copied), "memory_id", "revision"]
     await connection.execute(insert(memory_source).from_select(names, source))
 
 

@@ -410,6 +410,54 @@ operation = Table(
     _time("end_time", nullable=True),
 )
 
+pipeline = Table(
+    "pipeline",
+    METADATA,
+    *_tenant(),
+    _text("pipeline_id", primary_key=True),
+    Column("target_store_id", Uuid, nullable=False),
+    _text("display_name"),
+    _text("endpoint"),
+    _text("model"),
+    _text("instructions"),
+    _text("trigger"),
+    Column("period_seconds", BigInteger, nullable=False),
+    Column("paused", Boolean, nullable=False),
+    _text("creator_id"),
+    _text("creator_role"),
+    _time("covered_time", nullable=True),
+    _time("next_run_time"),
+    _time("create_time"),
+    _time("update_time"),
+)
+
+pipeline_run = Table(
+    "pipeline_run",
+    METADATA,
+    *_tenant(),
+    _text("run_id", primary_key=True),
+    _text("pipeline_id"),
+    _text("state"),
+    _text("cause"),
+    _text("error"),
+    *(
+        Column(name, Integer, nullable=False)
+        for name in ("actor_count", "failed_actor_count", "created_count", "updated_count")
+    ),
+    _time("create_time"),
+    _time("end_time", nullable=True),
+)
+
+pipeline_checkpoint = Table(
+    "pipeline_checkpoint",
+    METADATA,
+    *_tenant(),
+    _text("pipeline_id", primary_key=True),
+    _text("scope_key", primary_key=True),
+    Column("user_id", Text),
+    Column("distilled_seq", BigInteger, nullable=False),
+)
+
 job_failure = Table(
     "job_failure",
     METADATA,
@@ -435,6 +483,9 @@ STORE_TABLES = (
     "extraction",
     "held_memory",
     "operation",
+    "pipeline",
+    "pipeline_run",
+    "pipeline_checkpoint",
 )
 PROJECT_TABLES = (
     "project",
