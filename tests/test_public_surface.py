@@ -50,6 +50,7 @@ GROUPS = {
     "sessions": "batch_record_turns clear create delete delete_turn fork get get_extraction_status get_turn ingest "
     "list list_snapshots list_turns pop_turn promote record_turn search_turns update",
     "stores": "create delete get grant list list_grants revoke update",
+    "memory_pipelines": "create delete get get_run list list_runs pause resume run update",
     "memory_stores": "create delete get grant_permission list update",
     "session_stores": "create get list",
     "memory_banks": "create delete get get_operation ingest_events list memories update wait_operation",
@@ -306,7 +307,7 @@ def test_the_extra_mcp_is_enough_for_its_command(wheel: Path, tmp_path: Path) ->
     assert refused.returncode == 2
     assert "it is blank" in refused.stderr
     listed = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
-    assert "Model Context Protocol" in listed.stdout
+    assert "mcp" in listed.stdout.split()
     assert "ricordo[server,embedded,local]" in listed.stdout
 
 

@@ -10,6 +10,7 @@ from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.identities import AsyncIdentity
 from ricordo._async.memories import AsyncMemories
 from ricordo._async.memory_banks import AsyncMemoryBanks
+from ricordo._async.memory_pipelines import AsyncMemoryPipelines
 from ricordo._async.memory_stores import AsyncMemoryStores
 from ricordo._async.operations import AsyncOperations
 from ricordo._async.projects import AsyncAdmin, AsyncProject
@@ -37,6 +38,7 @@ class AsyncClient:
         operations: Work in the background.
         context: One block of context for the next prompt.
         stores: The containers of the project.
+        memory_pipelines: Sessions of one store that become documents of another.
         memory_stores: The same as stores of entries, which agents keep under paths.
         session_stores: The same as stores of sessions, each an ordered list of items.
         memory_banks: The same as banks of memories, by free scopes.
@@ -102,6 +104,7 @@ class AsyncClient:
         self.stores = AsyncStores(self._connection)
         self.project = AsyncProject(self._connection)
         self.identity = AsyncIdentity(self._connection)
+        self.memory_pipelines = AsyncMemoryPipelines(self._connection)
         self.memory_stores = AsyncMemoryStores(self.stores, self.memories)
         self.session_stores = AsyncSessionStores(
             self.stores, AsyncSessionParts(self.sessions, self.extraction, self.memories)

@@ -19,6 +19,7 @@ from ricordo.v1 import (
     memory_pb2,
     operation_pb2,
     paging_pb2,
+    pipeline_pb2,
     project_pb2,
     scope_pb2,
     search_pb2,
@@ -123,3 +124,5 @@ FAILURE_CLASS = EnumCodec(models.FailureClass, failure_pb2.FailureClass, "FAILUR
 PROMOTION_CAUSE = EnumCodec(models.PromotionCause, snapshot_pb2.PromotionCause, "PROMOTION_CAUSE")
 EXTRACTION_STATE = EnumCodec(models.ExtractionState, snapshot_pb2.ExtractionState, "EXTRACTION_STATE")
 OPERATION_KIND = EnumCodec(models.OperationKind, operation_pb2.OperationKind, "OPERATION_KIND")
+PIPELINE_TRIGGER = EnumCodec(models.PipelineTrigger, pipeline_pb2.PipelineTrigger, "PIPELINE_TRIGGER")
+PIPELINE_RUN_STATE = EnumCodec(models.PipelineRunState, pipeline_pb2.PipelineRunState, "PIPELINE_RUN_STATE")

@@ -21,6 +21,7 @@ from ricordo.v1.identity_service_pb2 import IssueTokenRequest, IssueTokenRespons
 from ricordo.v1.identity_service_pb2_grpc import IdentityServiceStub
 from ricordo.v1.memory_service_pb2_grpc import MemoryServiceStub
 from ricordo.v1.operation_service_pb2_grpc import OperationServiceStub
+from ricordo.v1.pipeline_service_pb2_grpc import PipelineServiceStub
 from ricordo.v1.project_service_pb2_grpc import ProjectServiceStub
 from ricordo.v1.session_service_pb2_grpc import SessionServiceStub
 from ricordo.v1.store_service_pb2_grpc import StoreServiceStub
@@ -39,6 +40,7 @@ class Stubs:
         self.identity = IdentityServiceStub(channel)
         self.memories = MemoryServiceStub(channel)
         self.operations = OperationServiceStub(channel)
+        self.pipelines = PipelineServiceStub(channel)
         self.projects = ProjectServiceStub(channel)
         self.sessions = SessionServiceStub(channel)
         self.stores = StoreServiceStub(channel)

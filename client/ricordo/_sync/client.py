@@ -12,6 +12,7 @@ from ricordo._sync.extraction import Extraction
 from ricordo._sync.identities import Identity
 from ricordo._sync.memories import Memories
 from ricordo._sync.memory_banks import MemoryBanks
+from ricordo._sync.memory_pipelines import MemoryPipelines
 from ricordo._sync.memory_stores import MemoryStores
 from ricordo._sync.operations import Operations
 from ricordo._sync.projects import Admin, Project
@@ -38,6 +39,7 @@ class Client:
         operations: Work in the background.
         context: One block of context for the next prompt.
         stores: The containers of the project.
+        memory_pipelines: Sessions of one store that become documents of another.
         memory_stores: The same as stores of entries, which agents keep under paths.
         session_stores: The same as stores of sessions, each an ordered list of items.
         memory_banks: The same as banks of memories, by free scopes.
@@ -103,6 +105,7 @@ class Client:
         self.stores = Stores(self._connection)
         self.project = Project(self._connection)
         self.identity = Identity(self._connection)
+        self.memory_pipelines = MemoryPipelines(self._connection)
         self.memory_stores = MemoryStores(self.stores, self.memories)
         self.session_stores = SessionStores(
             self.stores, SessionParts(self.sessions, self.extraction, self.memories)

@@ -2,7 +2,7 @@
 
 import typer
 
-from ricordo.commands import entries, stores
+from ricordo.commands import entries, pipelines, stores
 from ricordo.commands.connection import connection
 from ricordo.commands.model_context import mcp
 
@@ -18,4 +18,5 @@ def main() -> None:
     app.command()(mcp)
     stores.register(app)
     entries.register(app)
+    pipelines.register(app)
     app(prog_name="ricordo")

@@ -78,6 +78,7 @@ from ricordo.models.memory import (
 )
 from ricordo.models.operation import Operation, OperationError, OperationKind
 from ricordo.models.page import Page
+from ricordo.models.pipeline import Pipeline, PipelineRun, PipelineRunState, PipelineTrigger
 from ricordo.models.project import (
     GrantedAccess,
     Organization,
@@ -229,6 +230,10 @@ __all__ = [
     "Organization",
     "Page",
     "Person",
+    "Pipeline",
+    "PipelineRun",
+    "PipelineRunState",
+    "PipelineTrigger",
     "PrincipalKind",
     "ProceduralDetails",
     "ProceduralEntry",

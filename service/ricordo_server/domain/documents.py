@@ -11,9 +11,9 @@ FALLBACK_SLUG = "general"
 
 
 def slug_of(topic: str) -> str:
-    """The topic's name in paths: ASCII letters, digits, `_` and `-`, at most 64 characters."""
-    plain = unicodedata.normalize("NFKD", topic).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9_-]+", "-", plain).strip("-")[:LONGEST_SLUG].strip("-") or FALLBACK_SLUG
+    """The topic's name in paths, as tools for agents write it: letters of any language, digits, `_` and `-`."""
+    words = re.sub(r"[^\w-]+", "-", unicodedata.normalize("NFKC", topic).lower())
+    return words.strip("-")[:LONGEST_SLUG].rstrip("-") or FALLBACK_SLUG
 
 
 def parts_of(path: str) -> Iterator[str]:

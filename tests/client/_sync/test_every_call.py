@@ -20,6 +20,7 @@ from ricordo.v1 import (
     held_memory_pb2,
     memory_pb2,
     operation_pb2,
+    pipeline_pb2,
     project_pb2,
     snapshot_pb2,
 )
@@ -27,6 +28,7 @@ from ricordo.v1 import extraction_service_pb2 as extraction
 from ricordo.v1 import identity_service_pb2 as identity
 from ricordo.v1 import memory_service_pb2 as memories
 from ricordo.v1 import operation_service_pb2 as operations
+from ricordo.v1 import pipeline_service_pb2 as pipelines
 from ricordo.v1 import project_service_pb2 as project
 from ricordo.v1 import session_service_pb2 as sessions
 from ricordo.v1 import store_service_pb2 as stores
@@ -68,6 +70,27 @@ RECEIPT = ErasureReceipt(
     done=True,
 )
 GRANT = StoreGrant(store_id="notes", principal_id="p2", access=GRANTED_ACCESS_WRITE, create_time=NOON_WIRE)
+
+PIPELINE = pipeline_pb2.Pipeline(
+    pipeline_id="p1",
+    store_id="talks",
+    target_store_id="notes",
+    policy=pipeline_pb2.PipelinePolicy(trigger=pipeline_pb2.PIPELINE_TRIGGER_SCHEDULED),
+    paused=True,
+    creator_id="p2",
+    create_time=NOON_WIRE,
+    update_time=NOON_WIRE,
+)
+RUN = pipeline_pb2.PipelineRun(
+    run_id="r1",
+    pipeline_id="p1",
+    store_id="talks",
+    state=pipeline_pb2.PIPELINE_RUN_STATE_RUNNING,
+    cause=pipeline_pb2.PIPELINE_TRIGGER_MANUAL,
+    actor_count=3,
+    failed_actor_count=1,
+    create_time=NOON_WIRE,
+)
 
 
 @dataclass(frozen=True)
@@ -264,6 +287,56 @@ CASES = {
         memories.GetMemoryRevisionResponse(revision=REVISION),
         lambda revision: revision.memory.memory_id == "m1",
         {"memory_id": "m1", "revision": 1},
+    ),
+    "CreatePipeline": Case(
+        lambda client: client.memory_pipelines.create(
+            "talks", "memory-stores/notes", model="m", trigger="scheduled", enabled=False
+        ),
+        pipelines.CreatePipelineResponse(pipeline=PIPELINE),
+        lambda pipeline: (pipeline.memory_store, pipeline.enabled) == ("notes", False),
+        {"store_id": "talks", "pipeline.target_store_id": "notes", "pipeline.policy.trigger": 2},
+    ),
+    "GetPipeline": Case(
+        lambda client: client.memory_pipelines.get("p1", session_store="talks"),
+        pipelines.GetPipelineResponse(pipeline=PIPELINE),
+        lambda pipeline: pipeline.trigger == "scheduled" and pipeline.next_run_time is None,
+        {"pipeline_id": "p1", "store_id": "talks"},
+    ),
+    "ListPipelines": Case(
+        lambda client: first(client.memory_pipelines.list("talks", page_size=7)),
+        pipelines.ListPipelinesResponse(pipelines=[PIPELINE]),
+        lambda pipeline: pipeline.pipeline_id == "p1",
+        {"store_id": "talks", "page_size": 7},
+    ),
+    "UpdatePipeline": Case(
+        lambda client: client.memory_pipelines.pause("p1", session_store="talks"),
+        pipelines.UpdatePipelineResponse(pipeline=PIPELINE),
+        lambda pipeline: not pipeline.enabled,
+        {"pipeline.pipeline_id": "p1", "pipeline.paused": True, "update_mask.paths": ["paused"]},
+    ),
+    "DeletePipeline": Case(
+        lambda client: client.memory_pipelines.delete("p1", session_store="talks"),
+        pipelines.DeletePipelineResponse(),
+        lambda nothing: nothing is None,
+        {"pipeline_id": "p1"},
+    ),
+    "RunPipeline": Case(
+        lambda client: client.memory_pipelines.run("p1", session_store="talks"),
+        pipelines.RunPipelineResponse(run=RUN),
+        lambda run: (run.run_id, run.state, run.cause) == ("r1", "running", "manual"),
+        {"pipeline_id": "p1", "store_id": "talks"},
+    ),
+    "ListPipelineRuns": Case(
+        lambda client: first(client.memory_pipelines.list_runs("p1", session_store="talks")),
+        pipelines.ListPipelineRunsResponse(runs=[RUN]),
+        lambda run: (run.actors, run.failed_actors) == (3, 1),
+        {"pipeline_id": "p1"},
+    ),
+    "GetPipelineRun": Case(
+        lambda client: client.memory_pipelines.get_run("r1", session_store="talks"),
+        pipelines.GetPipelineRunResponse(run=RUN),
+        lambda run: run.end_time is None,
+        {"run_id": "r1"},
     ),
     "CreateSession": Case(
         lambda client: client.sessions.create(SESSION, parent_session_id="s0", metadata={"n": 1}),

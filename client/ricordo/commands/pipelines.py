@@ -1,0 +1,237 @@
+"""The commands `ricordo pipelines`: sessions that become documents in the background."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from ricordo import models
+from ricordo._sync.pager import Pager
+from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connect
+from ricordo.commands.output import Format, Output, failures_told, print_json, print_line
+from ricordo.commands.stores import PageToken, Yes, confirm, tell_done, tell_following
+
+PipelineId = Annotated[str, typer.Argument(help="The pipeline's id.")]
+SessionStore = Annotated[str, typer.Option("--session-store", help="The store whose sessions it reads.")]
+Name = Annotated[str | None, typer.Option("--name", help="A name for people.")]
+ModelName = Annotated[str | None, typer.Option("--model", help="A model of the endpoint.")]
+Instructions = Annotated[
+    str | None, typer.Option(help="In place of the prompt for facts; @FILE reads them from a file.")
+]
+Trigger = Annotated[models.PipelineTrigger | None, typer.Option(help="When it runs.", case_sensitive=False)]
+Hours = Annotated[
+    float | None, typer.Option("--every", help="Hours from one run to the next.", min=1, max=720)
+]
+PageSize = Annotated[int, typer.Option(help="Rows a page.", min=1, max=1000)]
+
+Item = TypeVar("Item")
+
+commands = typer.Typer(help="Sessions that become documents in the background.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the program."""
+    commands.command("create")(create)
+    commands.command("list")(list_pipelines)
+    commands.command("get")(get)
+    commands.command("update")(update)
+    commands.command("pause")(pause)
+    commands.command("resume")(resume)
+    commands.command("delete")(delete)
+    commands.command("run")(run)
+    commands.command("runs")(runs)
+    app.add_typer(commands, name="pipelines")
+
+
+def create(
+    session_store: SessionStore,
+    memory_store: Annotated[str, typer.Option("--memory-store", help="The store whose documents it writes.")],
+    name: Name = None,
+    model: ModelName = None,
+    instructions: Instructions = None,
+    trigger: Trigger = None,
+    every: Hours = None,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Make a pipeline: one for each pair of stores."""
+    with failures_told(output), connect(target, token) as client:
+        made = client.memory_pipelines.create(
+            session_store,
+            memory_store,
+            display_name=name or "",
+            model=model or "",
+            instructions=_text(instructions) or "",
+            trigger=trigger or models.PipelineTrigger.MANUAL,
+            period=_period(every),
+        )
+    _print_pipeline(made, output)
+
+
+def _text(given: str | None) -> str | None:
+    """Instructions as they are, or those in the file of that name."""
+    return Path(given[1:]).read_text(encoding="utf-8") if given and given.startswith("@") else given
+
+
+def _period(hours: float | None) -> timedelta | None:
+    return None if hours is None else timedelta(hours=hours)
+
+
+def list_pipelines(
+    session_store: SessionStore,
+    page_size: PageSize = 50,
+    page_token: PageToken = "",
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """List the pipelines that read a store."""
+    with failures_told(output), connect(target, token) as client:
+        pager = client.memory_pipelines.list(session_store, page_size=page_size, page_token=page_token)
+        pipelines, following = _page(pager)
+    if output is Format.JSON:
+        print_json({"pipelines": [_described(each) for each in pipelines], "next_page_token": following})
+        return
+    for pipeline in pipelines:
+        _print_pipeline(pipeline, output)
+    tell_following(following)
+
+
+def _page(pager: Pager[Item]) -> tuple[list[Item], str]:
+    page = next(pager.pages())
+    return list(page.items), page.next_page_token
+
+
+def get(
+    pipeline_id: PipelineId,
+    session_store: SessionStore,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Show a pipeline."""
+    with failures_told(output), connect(target, token) as client:
+        _print_pipeline(client.memory_pipelines.get(pipeline_id, session_store=session_store), output)
+
+
+def update(
+    pipeline_id: PipelineId,
+    session_store: SessionStore,
+    name: Name = None,
+    model: ModelName = None,
+    instructions: Instructions = None,
+    trigger: Trigger = None,
+    every: Hours = None,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Change a pipeline; "" clears a text."""
+    with failures_told(output), connect(target, token) as client:
+        changed = client.memory_pipelines.update(
+            pipeline_id,
+            session_store=session_store,
+            display_name=name,
+            model=model,
+            instructions=_text(instructions),
+            trigger=trigger,
+            period=_period(every),
+        )
+    _print_pipeline(changed, output)
+
+
+def pause(
+    pipeline_id: PipelineId,
+    session_store: SessionStore,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Have the schedule rest."""
+    with failures_told(output), connect(target, token) as client:
+        _print_pipeline(client.memory_pipelines.pause(pipeline_id, session_store=session_store), output)
+
+
+def resume(
+    pipeline_id: PipelineId,
+    session_store: SessionStore,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """End a pause."""
+    with failures_told(output), connect(target, token) as client:
+        _print_pipeline(client.memory_pipelines.resume(pipeline_id, session_store=session_store), output)
+
+
+def delete(
+    pipeline_id: PipelineId,
+    session_store: SessionStore,
+    yes: Yes = False,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Delete a pipeline with its runs; the documents stay."""
+    confirm(f"Delete the pipeline {pipeline_id} with its runs?", yes)
+    with failures_told(output), connect(target, token) as client:
+        client.memory_pipelines.delete(pipeline_id, session_store=session_store)
+    tell_done(output, "deleted", pipeline_id)
+
+
+def run(
+    pipeline_id: PipelineId,
+    session_store: SessionStore,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Begin a run in the background."""
+    with failures_told(output), connect(target, token) as client:
+        _print_run(client.memory_pipelines.run(pipeline_id, session_store=session_store), output)
+
+
+def runs(
+    pipeline_id: PipelineId,
+    session_store: SessionStore,
+    page_size: PageSize = 50,
+    page_token: PageToken = "",
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """List the runs of a pipeline, newest first."""
+    with failures_told(output), connect(target, token) as client:
+        pager = client.memory_pipelines.list_runs(
+            pipeline_id, session_store=session_store, page_size=page_size, page_token=page_token
+        )
+        found, following = _page(pager)
+    if output is Format.JSON:
+        print_json({"runs": [each.model_dump(mode="json") for each in found], "next_page_token": following})
+        return
+    for each in found:
+        _print_run(each, output)
+    tell_following(following)
+
+
+def _described(pipeline: models.Pipeline) -> dict[str, Any]:
+    return pipeline.model_dump(mode="json")
+
+
+def _print_pipeline(pipeline: models.Pipeline, output: Format) -> None:
+    if output is Format.JSON:
+        print_json(_described(pipeline))
+        return
+    stores = f"{pipeline.session_store} -> {pipeline.memory_store}"
+    rests = "" if pipeline.enabled else "paused"
+    print_line(pipeline.pipeline_id, stores, pipeline.trigger.value, rests, pipeline.display_name)
+
+
+def _print_run(run: models.PipelineRun, output: Format) -> None:
+    if output is Format.JSON:
+        print_json(run.model_dump(mode="json"))
+        return
+    counts = f"{run.actors} users, {run.failed_actors} failed, {run.created} made, {run.updated} changed"
+    print_line(run.run_id, run.state.value, f"{run.create_time:%Y-%m-%d %H:%M}", counts, run.error)
