@@ -84,3 +84,14 @@ def require(value: str | None, field: str, operation: str) -> str:
             f"or run it inside ambient_context(...)"
         )
     return value
+
+
+def require_given(value: str, field: str) -> str:
+    """The value, unless it is blank: what is nobody's is nothing to fall back to.
+
+    Raises:
+        MemoryIdentityError: It is blank.
+    """
+    if first_given(value) is None:
+        raise MemoryIdentityError(f"{field} is blank: say whose memory it is, from trusted code")
+    return value

@@ -14,6 +14,7 @@ from ricordo._convert.bank_names import bank_name
 from ricordo.adk.events import entry_of, new_memory, turns_of
 from ricordo.adk.options import batches, check_no_options, read_options
 from ricordo.errors import MemoryClientError
+from ricordo.identity import require_given
 from ricordo.models import Exactly, MemoryKind, Scope
 
 DEFAULT_TOP_K = 3
@@ -154,4 +155,9 @@ class RicordoMemoryService(BaseMemoryService):
 
 
 def _scope(app_name: str, user_id: str) -> Scope:
-    return Scope(user_id=user_id, labels={"app_name": app_name})
+    """Exactly whose.
+
+    Raises:
+        MemoryIdentityError: Nobody is named.
+    """
+    return Scope(user_id=require_given(user_id, "user_id"), labels={"app_name": app_name})

@@ -12,6 +12,7 @@ from langgraph.store.base import Item, MatchCondition, PutOp, SearchItem, get_te
 
 from ricordo.errors import MemoryClientError
 from ricordo.filters import Filter, all_of, field, parse
+from ricordo.identity import require_given
 from ricordo.models import Memory, MemoryHit, MemoryKind, NewMemory, Scope
 
 # What of a store is LangGraph's: part of the scope of every item, so that nothing else is taken for one.
@@ -50,12 +51,17 @@ def _unescape(segment: str) -> str:
 
 
 def scope_of(namespace: Sequence[str], user_position: int | None) -> Scope | None:
-    """Whose the items of a namespace are; None: the namespace is too short to say."""
+    """Whose the items of a namespace are; None: the namespace is too short to say.
+
+    Raises:
+        MemoryIdentityError: The label of the user is blank.
+    """
     if user_position is None:
         return Scope(labels=LABELS)
     if len(namespace) <= user_position:
         return None
-    return Scope(user_id=namespace[user_position], labels=LABELS)
+    user = require_given(namespace[user_position], f"label {user_position} of the namespace")
+    return Scope(user_id=user, labels=LABELS)
 
 
 def new_item(op: PutOp, fields: Sequence[str], user_position: int | None) -> NewMemory:

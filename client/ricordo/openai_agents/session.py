@@ -7,6 +7,7 @@ from agents import SessionSettings, TResponseInputItem
 from ricordo import AsyncClient
 from ricordo._convert.agent_items import decode_items, encode_item
 from ricordo.errors import NotFoundError
+from ricordo.identity import require_given
 from ricordo.models import Matching, Scope, Turn
 
 # What one call records, and reads: both answers fit what is said in turns of usual size.
@@ -27,6 +28,9 @@ class RicordoSession:
         agent_id: Who records, kept with each turn.
         store: The store; None: `default`.
         session_settings: How many items a run reads; None: all.
+
+    Raises:
+        MemoryIdentityError: `user_id` or `session_id` is blank.
     """
 
     def __init__(
@@ -42,7 +46,10 @@ class RicordoSession:
         self.session_id = session_id
         self.session_settings = session_settings
         self._sessions = client.sessions
-        self._scope = Scope(user_id=user_id, session_id=session_id)
+        self._scope = Scope(
+            user_id=require_given(user_id, "user_id"),
+            session_id=require_given(session_id, "session_id"),
+        )
         self._agent_id = agent_id
         self._store = store
 

@@ -264,3 +264,10 @@ Wrong = Callable[[RicordoMemoryService], Any]
 async def test_what_makes_no_sense_is_refused(service: RicordoMemoryService, wrong: Wrong, told: str) -> None:
     with pytest.raises(errors.MemoryClientError, match=told):
         await wrong(service)
+
+
+async def test_memories_of_nobody_are_refused(service: RicordoMemoryService) -> None:
+    with pytest.raises(errors.MemoryIdentityError):
+        await service.add_memory(app_name="assistant", user_id=" ", memories=[entry("x")])
+    with pytest.raises(errors.MemoryIdentityError):
+        await service.search_memory(app_name="assistant", user_id="", query="x")

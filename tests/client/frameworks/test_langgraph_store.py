@@ -257,8 +257,15 @@ def test_an_item_is_its_user_s(client: Client, of_users: RicordoStore) -> None:
     assert keys(of_users.search(("memories", "ada"), query="tea")) == ["k"]
     assert len(of_users.search(("memories",), query="tea")) == 2
     assert of_users.list_namespaces() == [("memories", "ada"), ("memories", "bob")]
+
+
+def test_an_item_of_nobody_is_refused(of_users: RicordoStore) -> None:
     with pytest.raises(errors.MemoryClientError, match="no label 1"):
         of_users.put(("memories",), "k", {"a": 1})
+    with pytest.raises(errors.MemoryIdentityError):
+        of_users.put(("memories", " "), "k", {"a": 1})
+    with pytest.raises(errors.MemoryIdentityError):
+        of_users.batch([SearchOp(("memories", ""))])
 
 
 def test_a_user_s_credential_reaches_no_other_user(client: Client, of_users: RicordoStore) -> None:

@@ -127,3 +127,11 @@ async def test_an_item_beyond_the_limit_is_refused(session: RicordoSession) -> N
     with pytest.raises(errors.MemoryBadRequestError) as caught:
         await session.add_items(said("x" * 300_000))
     assert caught.value.field_violations
+
+
+@pytest.mark.parametrize(
+    "who", [{"user_id": " ", "session_id": "chat"}, {"user_id": "ada", "session_id": ""}]
+)
+async def test_a_session_of_nobody_is_refused(async_client: AsyncClient, who: dict[str, str]) -> None:
+    with pytest.raises(errors.MemoryIdentityError):
+        RicordoSession(async_client, **who)
