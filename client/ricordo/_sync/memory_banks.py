@@ -176,7 +176,7 @@ class MemoryBanks:
             direct_contents_source: The events; may be left out with a rule or `force_flush`.
             generation_trigger_config: The rule of the stream from now on, also for events that wait.
             config: How memories are made of all events that wait.
-            timeout: Seconds; with `wait_for_completion` they are for the waiting too.
+            timeout: Seconds; with `wait_for_completion` for the waiting too (None: as long as it takes).
 
         Raises:
             MemoryClientError: There is nothing to do.

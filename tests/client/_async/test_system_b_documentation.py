@@ -1,5 +1,6 @@
 """Each operation that memory banks document, as their users call it, against the real server."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from ricordo import AsyncClient, errors, models
 from ricordo import memory_bank as types
+from ricordo._aio import sleep
 from ricordo._async.memory_banks import AsyncMemoryBanks
 
 SCOPE = {"user_id": "ada", "app_name": "tea-shop"}
@@ -239,6 +241,17 @@ async def test_a_deleted_memory_is_gone(banks: AsyncMemoryBanks, bank: str) -> N
     with pytest.raises(errors.NotFoundError) as caught:
         await banks.memories.get(name=memory.name)
     assert caught.value.code == "NOT_FOUND"
+
+
+async def test_an_expired_memory_is_not_returned(banks: AsyncMemoryBanks, bank: str) -> None:
+    memory = await remember(banks, bank, "Likes oolong.", ttl="1s")
+    patience = time.monotonic() + 60
+    while await facts(banks, bank):
+        assert time.monotonic() < patience
+        await sleep(0.1)
+    with pytest.raises(errors.NotFoundError):
+        await banks.memories.get(name=memory.name)
+    assert (await banks.memories.list(name=bank)).page == []
 
 
 async def test_a_list_is_of_every_scope_and_newest_first(banks: AsyncMemoryBanks, bank: str) -> None:
