@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ricordo
+from ricordo._sync.memory_pipelines import MemoryPipelines
 from ricordo._sync.memory_stores import MemoryStore, MemoryStores
 from ricordo._sync.session_stores import SessionStore, SessionStores
 from ricordo._sync.store_entries import StoredEntry
@@ -218,7 +219,8 @@ def test_every_type_of_memory_banks_is_public() -> None:
 
 
 @pytest.mark.parametrize(
-    "surface", [MemoryStores, MemoryStore, StoredEntry, SessionStores, SessionStore, StoredSession]
+    "surface",
+    [MemoryStores, MemoryStore, StoredEntry, SessionStores, SessionStore, StoredSession, MemoryPipelines],
 )
 def test_the_guide_for_users_of_memory_stores_names_every_operation(surface: type) -> None:
     guide = (ROOT / "docs" / "system-c.md").read_text()
