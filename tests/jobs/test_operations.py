@@ -24,7 +24,7 @@ from ricordo_server.domain.call import Call
 from ricordo_server.domain.failure import FailureClass, StepError
 from ricordo_server.extraction.builtin import BuiltinExtractor
 from ricordo_server.jobs import operations
-from ricordo_server.server import open_services
+from ricordo_server.server import open_services, serving
 from ricordo_server.worker import HOUSEKEEPER
 from tests.fixtures.database import TestDatabase
 from tests.jobs.queue import PATIENCE_SECONDS, read_jobs, states, until, worker
@@ -50,6 +50,24 @@ async def test_facts_are_made_memories_when_a_worker_comes(client: AsyncClient, 
         made = await handle.result(timeout=60)
     assert [each.memory.content for each in made.memories] == FACTS
     assert await contents(client) == sorted(FACTS)
+
+
+async def test_an_operation_outlives_the_server_that_took_it(settings: Settings) -> None:
+    operation_id = ""
+    for _ in range(2):
+        async with (
+            open_services(settings, pool_size=settings.pool_size) as services,
+            serving(settings, services) as running,
+            AsyncClient(f"127.0.0.1:{running.port}") as client,
+        ):
+            if not operation_id:
+                started = await client.extraction.generate(facts=FACTS, scope=ANN, wait=False)
+                operation_id = started.operation_id
+                continue
+            async with worker(settings, *operations.KINDS):
+                found = await client.operations.wait(operation_id, timeout=60)
+    assert found.generation
+    assert [each.memory.content for each in found.generation.memories] == FACTS
 
 
 async def test_the_result_is_that_of_a_call_that_waits(client: AsyncClient, settings: Settings) -> None:
