@@ -20,6 +20,9 @@ from ricordo._convert.bank_settings import learned_kinds
 from ricordo._convert.bank_values import USER, our_scope
 from ricordo.errors import MemoryClientError
 
+# Users of memory banks wait for the model, however long it takes: seconds.
+LONGEST_GENERATION = 600.0
+
 
 @dataclass(frozen=True)
 class AsyncBankGeneration:
@@ -75,10 +78,10 @@ class AsyncBankGeneration:
             "scope": our_scope(self.scope) if self.scope else None,
             **generation_options(self.config),
             "store": self.bank.store_id,
-            "timeout": self.timeout,
         }
         if self.config.wait_for_completion:
-            made = await self.extraction.generate(**options)
+            patience = LONGEST_GENERATION if self.timeout is None else self.timeout
+            made = await self.extraction.generate(**options, timeout=patience)
             return types.GenerateMemoriesOperation(response=decode_response(made, self.bank))
-        handle = await self.extraction.generate(wait=False, **options)
+        handle = await self.extraction.generate(wait=False, **options, timeout=self.timeout)
         return decode_operation(handle.operation, self.bank)

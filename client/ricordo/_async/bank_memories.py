@@ -240,7 +240,7 @@ class AsyncBankMemories:
             scope: Whose memories; may be left out with a session: those of its user then.
             config: How they are made. With `wait_for_completion=False` a worker makes them, and the answer names the
                 operation: `client.memory_banks.get_operation`.
-            timeout: Seconds; waiting is waiting for the model.
+            timeout: Seconds; None: to wait for the model, 600.
 
         Raises:
             MemoryClientError: Not exactly one source is given, or no scope.

@@ -21,6 +21,9 @@ from ricordo._sync.sessions import Sessions
 from ricordo._sync.stores import Stores
 from ricordo.errors import MemoryClientError
 
+# Users of memory banks wait for the model, however long it takes: seconds.
+LONGEST_GENERATION = 600.0
+
 
 @dataclass(frozen=True)
 class BankGeneration:
@@ -76,10 +79,10 @@ class BankGeneration:
             "scope": our_scope(self.scope) if self.scope else None,
             **generation_options(self.config),
             "store": self.bank.store_id,
-            "timeout": self.timeout,
         }
         if self.config.wait_for_completion:
-            made = self.extraction.generate(**options)
+            patience = LONGEST_GENERATION if self.timeout is None else self.timeout
+            made = self.extraction.generate(**options, timeout=patience)
             return types.GenerateMemoriesOperation(response=decode_response(made, self.bank))
-        handle = self.extraction.generate(wait=False, **options)
+        handle = self.extraction.generate(wait=False, **options, timeout=self.timeout)
         return decode_operation(handle.operation, self.bank)

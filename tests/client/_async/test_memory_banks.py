@@ -97,6 +97,16 @@ async def test_given_facts_are_facts(fake: FakeService, client: AsyncClient) -> 
     assert list(fake.calls[0].request.kinds) == []
 
 
+async def test_a_model_is_waited_for_longer_than_other_calls(fake: FakeService, client: AsyncClient) -> None:
+    source = {"direct_memories": [{"fact": "Oolong."}]}
+    for timeout in (None, 20.0):
+        await client.memory_banks.memories.generate(
+            name="tea-bank", direct_memories_source=source, scope={"user_id": "ada"}, timeout=timeout
+        )
+    longest, given = (call.time_remaining for call in fake.calls)
+    assert longest > 60 > given
+
+
 async def test_a_session_that_two_users_have_needs_a_scope(fake: FakeService, client: AsyncClient) -> None:
     found = session_service_pb2.ListSessionsResponse(sessions=[wire_session("ada"), wire_session("bob")])
     source: dict[str, Any] = {"session": f"{BANK}/sessions/s1"}
