@@ -12,13 +12,16 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.field_mask_pb2 import FieldMask
 
+from ricordo.v1 import identity_service_pb2 as ids
 from ricordo.v1 import (
+    identity_service_pb2_grpc,
     memory_pb2,
     memory_service_pb2,
     memory_service_pb2_grpc,
     pipeline_pb2,
     pipeline_service_pb2_grpc,
     scope_pb2,
+    service_account_pb2,
     session_service_pb2,
     session_service_pb2_grpc,
     store_pb2,
@@ -200,6 +203,52 @@ async def test_what_is_pinned_stays_as_it_is(world: World, settings: Settings) -
         ABOUT: "I live in Rome.",
         "/user-personal-info-2.md": "I live in Berlin.",
     }
+
+
+async def test_what_an_agent_wrote_changes_at_the_users_own_word(world: World, settings: Settings) -> None:
+    await world.write(ABOUT, "I live in Rome.\nNever calls before nine.")
+    await world.say("I live in Berlin.")
+    run = await finish(world, settings, await world.create())
+    assert (run.created_count, run.updated_count) == (0, 1)
+    assert await world.documents() == {ABOUT: "I live in Berlin.\nNever calls before nine."}
+
+
+async def test_what_two_documents_say_stays_in_the_one_that_was_written_by_hand(
+    world: World, settings: Settings
+) -> None:
+    pipeline = await world.create()
+    await world.say("I live in Rome.", "My cat is called Leo.")
+    await finish(world, settings, pipeline)
+    await world.write("/about.md", "My cat is called Leo.")
+    await world.say("I own a boat.", session_id="later")
+    await finish(world, settings, pipeline)
+    documents = await world.documents()
+    assert (documents[ABOUT], documents["/about.md"]) == ("I live in Rome.", "My cat is called Leo.")
+
+
+async def test_a_run_ends_with_the_account_that_made_the_pipeline(
+    world: World, settings: Settings, channel: grpc.aio.Channel
+) -> None:
+    identity = identity_service_pb2_grpc.IdentityServiceStub(channel)
+    account = service_account_pb2.ServiceAccount(
+        name="distiller", role=service_account_pb2.PROJECT_ROLE_WRITER
+    )
+    made = await identity.CreateServiceAccount(ids.CreateServiceAccountRequest(service_account=account))
+    client_id = made.service_account.client_id
+    issue = ids.IssueTokenRequest(client_id=client_id, client_secret=made.client_secret)
+    token = (await identity.IssueToken(issue)).access_token
+    request = pb.CreatePipelineRequest(
+        store_id=SESSIONS, pipeline=pipeline_pb2.Pipeline(target_store_id=NOTES)
+    )
+    credential = (("authorization", f"Bearer {token}"),)
+    pipeline = (await world.pipelines.CreatePipeline(request, metadata=credential)).pipeline
+    await world.say("I live in Rome.")
+    assert (await finish(world, settings, pipeline)).state == RUN_STATE.PIPELINE_RUN_STATE_SUCCEEDED
+    await identity.DisableServiceAccount(ids.DisableServiceAccountRequest(client_id=client_id))
+    await world.say("My cat is called Leo.")
+    run = await finish(world, settings, pipeline)
+    assert (run.state, run.error) == (RUN_STATE.PIPELINE_RUN_STATE_FAILED, "PERMISSION_DENIED")
+    assert await world.documents() == {ABOUT: "I live in Rome."}
 
 
 async def test_what_is_too_long_is_split(world: World, settings: Settings) -> None:
