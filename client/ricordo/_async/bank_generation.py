@@ -20,7 +20,7 @@ from ricordo._convert.bank_settings import learned_kinds
 from ricordo._convert.bank_values import USER, our_scope
 from ricordo.errors import MemoryClientError
 
-# Users of memory banks wait for the model, however long it takes: seconds.
+# Users of memory banks wait for the model for as long as the server lets a call take, which is less: seconds.
 LONGEST_GENERATION = 600.0
 
 

@@ -21,7 +21,7 @@ from ricordo._sync.sessions import Sessions
 from ricordo._sync.stores import Stores
 from ricordo.errors import MemoryClientError
 
-# Users of memory banks wait for the model, however long it takes: seconds.
+# Users of memory banks wait for the model for as long as the server lets a call take, which is less: seconds.
 LONGEST_GENERATION = 600.0
 
 

@@ -239,7 +239,8 @@ class BankMemories:
             scope: Whose memories; may be left out with a session: those of its user then.
             config: How they are made. With `wait_for_completion=False` a worker makes them, and the answer names the
                 operation: `client.memory_banks.get_operation`.
-            timeout: Seconds; None: to wait for the model, 600.
+            timeout: Seconds; None: as long as the server lets a call take (`MAX_CALL_SECONDS`). What takes longer is
+                for a worker, and `client.memory_banks.wait_operation`.
 
         Raises:
             MemoryClientError: Not exactly one source is given, or no scope.
