@@ -163,6 +163,18 @@ async def test_a_repeat_answers_nothing_of_a_deleted_turn(world: World) -> None:
     assert not (await world.sessions.RecordTurn(request)).turn.content
 
 
+async def test_a_repeat_answers_nothing_of_a_deleted_session(world: World) -> None:
+    """Of another it answers as before."""
+    said = turn_pb2.Turn(role="user", content="I live in Rome.")
+    gone = ss.RecordTurnRequest(scope=FIRST, turn=said, request_id="gone")
+    kept = ss.RecordTurnRequest(scope=SECOND, turn=said, request_id="kept")
+    for request in (gone, kept):
+        await world.sessions.RecordTurn(request)
+    await delete(world, FIRST)
+    answers = [(await world.sessions.RecordTurn(request)).turn.content for request in (gone, kept)]
+    assert answers == ["", "I live in Rome."]
+
+
 async def test_a_turn_that_goes_twice_at_once_goes_once(world: World) -> None:
     [turn] = await world.say("I live in Rome.", scope=FIRST)
     await world.learn(FIRST)

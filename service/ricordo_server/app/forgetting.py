@@ -55,14 +55,13 @@ async def remove_turns(
 ) -> RemovedTurns:
     """Removes turns of a session, all unless some are named, and what was learned from these alone.
 
-    The session is held: a turn recorded meanwhile comes after. What snapshots say of them in short goes
-    too, and of those that are named the kept answers.
+    The session is held: a turn recorded meanwhile comes after. What snapshots say of them in short goes too, and so
+    do the kept answers.
     """
     await usage_db.discount_turns(connection, scope, turn_ids)
     removed = await turns_db.delete_turns(connection, scope, turn_ids)
     await snapshots_db.clear_summaries(connection, scope, list(removed.values()))
-    for turn_id in turn_ids or ():
-        await idempotency.forget_answers(connection, turn_id)
+    await idempotency.forget_answers_of_turns(connection, list(removed))
     if removed and await pipelines_db.feeds_others(connection):
         await _defer_elsewhere(connection, list(removed))
     return RemovedTurns(len(removed), await forget_turns(connection, list(removed)))

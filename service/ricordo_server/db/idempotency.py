@@ -1,8 +1,9 @@
 """Request ids: the first answer of each, for 24 hours."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import and_, bindparam, func, not_, select, update
+from sqlalchemy import ARRAY, Text, and_, bindparam, func, literal, not_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from ricordo_server.db.connection import ProjectConnection
@@ -69,6 +70,13 @@ async def keep_answer(connection: ProjectConnection, principal: Principal, once:
 async def forget_answers(connection: ProjectConnection, item_id: str) -> None:
     """Empties the kept answers that hold an item: what is purged is not to be had again by a repeat."""
     await connection.execute(select(func.ricordo.forget_answers(item_id)))
+
+
+async def forget_answers_of_turns(connection: ProjectConnection, turn_ids: Sequence[str]) -> None:
+    """The same for turns, in one pass."""
+    if turn_ids:
+        gone = literal(list(turn_ids), ARRAY(Text))
+        await connection.execute(select(func.ricordo.forget_answers_of_turns(gone)))
 
 
 async def delete_expired_answers(connection: ProjectConnection, *, most: int) -> int:
