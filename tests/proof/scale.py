@@ -1,4 +1,4 @@
-"""How many cases: RICORDO_PROOF_SCALE times the full number; 1 takes about an hour on two cores."""
+"""How many cases of what takes long: RICORDO_PROOF_SCALE times the full number. 1 takes an hour on two cores."""
 
 import os
 

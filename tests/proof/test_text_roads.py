@@ -16,11 +16,10 @@ from tests.db.test_text_leg import (  # noqa: F401 - fixtures among them
     some_text,
 )
 from tests.proof.conftest import Tally
-from tests.proof.scale import scaled
 
 pytestmark = pytest.mark.xdist_group("text_roads")
 
-QUERIES = scaled(10_000) // 4  # for each of two tables, as two principals
+QUERIES = 10_000 // 4  # for each of two tables, as two principals
 
 
 async def test_both_roads_find_the_same_rows(
