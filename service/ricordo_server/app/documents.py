@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ricordo_server.app.declarations import check_query_declared
 from ricordo_server.app.lifetimes import prolonged
 from ricordo_server.app.memories import why_untouched
-from ricordo_server.app.memory_writes import mark_deleted
+from ricordo_server.app.memory_writes import mark_all_deleted
 from ricordo_server.app.permissions import check_may_read_as, check_may_write
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import write_store
@@ -43,9 +43,7 @@ async def delete_memories(
         check_query_declared(connection.settings, query)
         matching = await memories_db.count_writable(connection, query)
         going = await memories_db.lock_matching(connection, query, MAX_BATCH_ITEMS) if force else []
-        for memory_id in going:
-            await mark_deleted(connection, memory_id, None)
-        return DeletedMemories(matching, len(going))
+        return DeletedMemories(matching, await mark_all_deleted(connection, going))
 
     return await write_store(services.database, call, store_id, work)
 

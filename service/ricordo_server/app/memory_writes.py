@@ -10,7 +10,7 @@ from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db.connection import TenantConnection
-from ricordo_server.db.sources import copy_sources
+from ricordo_server.db.sources import carry_sources
 from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.memory import Memory, MemoryDraft, RevisionAction
@@ -54,9 +54,24 @@ async def mark_deleted(connection: TenantConnection, memory_id: str, expected: i
     """Leaves a live memory out of every read; None when it is absent, at another revision, or not to be written."""
     deleted = await memories_db.delete_memory(connection, memory_id, expected)
     if deleted is not None:
-        if not connection.may_publish:
-            await attributes_db.set_attribute_visibility(connection, deleted)
-        await keep_revisions(connection, [memory_id], RevisionAction.DELETED)
-        await copy_sources(connection, memory_id, deleted.revision - 1, deleted.revision)
-        await vectors_db.drop_memory_vectors(connection, memory_id)
+        await _follow_deletion(connection, [deleted])
     return deleted
+
+
+async def mark_all_deleted(connection: TenantConnection, memory_ids: Sequence[str]) -> int:
+    """The same of many at once; answers how many there were."""
+    deleted = await memories_db.delete_memories(connection, memory_ids)
+    if deleted:
+        await _follow_deletion(connection, deleted)
+    return len(deleted)
+
+
+async def _follow_deletion(connection: TenantConnection, deleted: Sequence[Memory]) -> None:
+    """Revisions, what they rest on, and the end of the vectors."""
+    if not connection.may_publish:
+        for memory in deleted:
+            await attributes_db.set_attribute_visibility(connection, memory)
+    memory_ids = [memory.memory_id for memory in deleted]
+    await keep_revisions(connection, memory_ids, RevisionAction.DELETED)
+    await carry_sources(connection, memory_ids)
+    await vectors_db.drop_vectors_of_all(connection, memory_ids)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Table, bindparam, delete, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from ricordo_server.db.conditions import in_tenant
+from ricordo_server.db.conditions import in_tenant, one_of
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.rows import vector_text
 from ricordo_server.db.tables import memory, memory_embedding, turn_embedding
@@ -79,11 +79,15 @@ async def _insert_all(connection: TenantConnection, statement: Any, rows: Sequen
 
 async def drop_memory_vectors(connection: TenantConnection, memory_id: str) -> None:
     """Those of every model: the text they stand for is gone."""
-    await connection.execute(
-        delete(memory_embedding).where(
-            in_tenant(memory_embedding, connection), memory_embedding.c.memory_id == memory_id
+    await drop_vectors_of_all(connection, [memory_id])
+
+
+async def drop_vectors_of_all(connection: TenantConnection, memory_ids: Sequence[str]) -> None:
+    if memory_ids:
+        of_memories = one_of(memory_embedding.c.memory_id, memory_ids)
+        await connection.execute(
+            delete(memory_embedding).where(in_tenant(memory_embedding, connection), of_memories)
         )
-    )
 
 
 async def set_vector_visibility(connection: TenantConnection, memory_id: str, visibility: Visibility) -> None:

@@ -193,6 +193,19 @@ async def delete_memory(
     return _as_stored(connection, await connection.fetch_one(statement.returning(*STORED)))
 
 
+async def delete_memories(connection: TenantConnection, memory_ids: Sequence[str]) -> list[Memory]:
+    """Marks those of them deleted that are live and may be written."""
+    if not memory_ids:
+        return []
+    statement = (
+        update_of(memory)
+        .where(in_tenant(memory, connection), one_of(memory.c.memory_id, memory_ids), is_live(memory))
+        .values({**_next_revision(), "delete_time": func.clock_timestamp(), "visibility": OF_DELETED})
+    )
+    rows = await connection.fetch_all(statement.returning(*STORED))
+    return [memory_from({**row, "has_embedding": False}, connection) for row in rows]
+
+
 async def restore_memory(
     connection: TenantConnection, memory_id: str, changes: MemoryChanges, expected_revision: int
 ) -> Memory | None:

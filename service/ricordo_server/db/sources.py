@@ -188,6 +188,23 @@ async def copy_sources(connection: TenantConnection, memory_id: str, revision: i
     await connection.execute(insert(memory_source).from_select(names, source))
 
 
+async def carry_sources(connection: TenantConnection, memory_ids: Sequence[str]) -> None:
+    """What each memory rested on before its last change it rests on still."""
+    copied = [each for each in memory_source.c if each.name != "revision"]
+    before = and_(
+        *(memory.c[name] == memory_source.c[name] for name in ("project_id", "store_id", "memory_id")),
+        memory.c.revision - 1 == memory_source.c.revision,
+    )
+    source = (
+        select(*copied, memory.c.revision)
+        .select_from(memory_source.join(memory, before))
+        .where(in_tenant(memory_source, connection), in_tenant(memory, connection))
+        .where(one_of(memory_source.c.memory_id, memory_ids))
+    )
+    names = [*(each.name for each in copied), "revision"]
+    await connection.execute(insert(memory_source).from_select(names, source))
+
+
 async def copy_sources_to(connection: TenantConnection, whole: Memory, part: Memory) -> None:
     """What a memory rests on as it is, another rests on too."""
     copied = [each for each in memory_source.c if each.name not in ("memory_id", "revision")]
