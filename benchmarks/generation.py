@@ -1,4 +1,4 @@
-"""How long given facts take to become memories: 1 to 500 at once, beside none and a thousand of the user's."""
+"""How long given facts take to become memories: 1 to 500 at once, beside none and 500 of the user's."""
 
 import argparse
 import asyncio
@@ -15,8 +15,8 @@ from ricordo import AsyncClient
 from ricordo.models import Scope
 
 DIMENSION = 384
-ROUNDS = 3
-KNOWN = (0, 1_000)
+ROUNDS = 2
+KNOWN = (0, 500)
 FACTS = (1, 50, 500)
 
 
