@@ -168,6 +168,32 @@ def test_an_operator_sets_and_shows_limits(stack: Stack, client: Client) -> None
     assert (misused.exit_code, "--stored-bytes 'many' is no number" in misused.stderr) == (2, True)
 
 
+def test_an_operator_limits_the_models_and_reads_what_operators_did(stack: Stack, client: Client) -> None:
+    project_id = client.project.get().project_id
+    environment = {"RICORDO_TARGET": stack.target, "RICORDO_TOKEN": "development:operator"}
+    changed = run("limits", project_id, "--llm-tokens-per-day", "5000", **environment)
+    assert "llm_tokens_per_day: 5000, used 0" in changed.stdout, changed.stderr
+    [record] = json.loads(
+        run("audit", "--project", project_id, "--json", "--limit", "1", **environment).stdout
+    )
+    assert (record["action"], record["subject"]) == (
+        "UpdateProjectLimits",
+        f"{project_id}: llm_tokens_per_day",
+    )
+    assert "UpdateProjectLimits" in run("audit", "--installation", "--limit", "1", **environment).stdout
+
+
+def test_an_operator_deletes_a_project(stack: Stack) -> None:
+    environment = {"RICORDO_TARGET": stack.target, "RICORDO_TOKEN": "development:operator"}
+    with Client(stack.target, token="development:operator") as operator:
+        organization = operator.admin.create_organization("gone")
+        made = operator.admin.create_project("gone", organization_id=organization.organization_id)
+    counted = run("project", "delete", made.project_id, **environment)
+    assert counted.stdout.endswith("Nothing is removed without --force.\n"), counted.stderr
+    deleted = run("project", "delete", made.project_id, "--force", **environment)
+    assert "project: 1" in deleted.stdout, deleted.stderr
+
+
 def test_extraction_is_set(ricordo: Invoke, client: Client) -> None:
     ok(ricordo, "set-extraction", "--turn-count", "5", "--idle-seconds", "60", "--kind", "semantic")
     ok(ricordo, "set-extraction", "--least-trust", "assistant")
