@@ -289,6 +289,28 @@ async def test_a_failing_user_stops_no_other_and_is_read_next_time(
     assert await world.documents("bob") == {ABOUT: "I live in Oslo."}
 
 
+async def test_a_run_that_was_cut_short_goes_on_where_it_was(
+    world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first attempt dies behind the first user; the second reads the other alone."""
+    read_actor, calls = pipeline_runs._read_actor, 0
+
+    async def die_at_the_second(*arguments):
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise StepError(FailureClass.TRANSIENT, "cut short")
+        return await read_actor(*arguments)
+
+    monkeypatch.setattr(pipeline_runs, "_read_actor", die_at_the_second)
+    await world.say("I live in Rome.")
+    await world.say("I live in Oslo.", user_id="bob")
+    run = await finish(world, settings, await world.create())
+    assert (run.state, run.actor_count, calls) == (RUN_STATE.PIPELINE_RUN_STATE_SUCCEEDED, 1, 3)
+    assert await world.documents("ann") == {ABOUT: "I live in Rome."}
+    assert await world.documents("bob") == {ABOUT: "I live in Oslo."}
+
+
 async def test_one_run_at_a_time(world: World, settings: Settings) -> None:
     pipeline = await world.create()
     first = await world.start(pipeline)
