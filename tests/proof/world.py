@@ -37,11 +37,13 @@ async def channel(database: TestDatabase) -> AsyncIterator[grpc.aio.Channel]:
 
 
 async def at_once(items: Iterable[Item], work: Callable[[Item], Awaitable[None]], most: int = 8) -> None:
-    """Runs `work` for every item, `most` at a time."""
-    places = asyncio.Semaphore(most)
+    """Runs `work` for every item, `most` at a time; keeps nothing of what is done."""
+    left = iter(items)
 
-    async def one(item: Item) -> None:
-        async with places:
+    async def work_on() -> None:
+        for item in left:
             await work(item)
 
-    await asyncio.gather(*map(one, items))
+    async with asyncio.TaskGroup() as group:
+        for _ in range(most):
+            group.create_task(work_on())
