@@ -10,7 +10,6 @@ import pytest
 
 from ricordo import AsyncClient
 from ricordo.errors import (
-    DeadlineExceededError,
     MemoryAuthError,
     MemoryBadRequestError,
     NotFoundError,
@@ -180,8 +179,6 @@ async def test_what_may_succeed_later_is_tried_again_and_shows_its_failures(
         await until(lambda: states(database, project_id) == ["todo"])
     found = await client.operations.get(handle.operation_id)
     assert (found.done, found.failed_attempts, found.failure_class) == (False, 1, "credential")
-    with pytest.raises(DeadlineExceededError, match="1 attempts failed"):
-        await handle.result(timeout=0.1)
 
 
 @pytest.mark.parametrize(

@@ -258,12 +258,12 @@ async def test_a_kind_that_was_given_up_makes_the_result_incomplete(
 async def test_a_deleted_session_ends_its_operation(client: AsyncClient) -> None:
     ingested = await client.sessions.ingest(events("a"), scope=ADA, trigger_rule=TriggerRule(turn_count=9))
     await client.sessions.delete(ADA)
-    assert (await ingested.operation.result(timeout=1)).memories == ()
+    assert (await ingested.operation.result(timeout=60)).memories == ()
 
 
 async def test_a_flush_of_nothing_is_done_at_once(client: AsyncClient) -> None:
     ingested = await client.sessions.ingest([], scope=ADA, force_flush=True)
-    assert (await ingested.operation.result(timeout=1)).memories == ()
+    assert (await ingested.operation.result(timeout=60)).memories == ()
 
 
 async def test_a_rule_works_where_extraction_is_off(client: AsyncClient) -> None:
