@@ -17,7 +17,7 @@ from ricordo._convert.bank_filters import read_filter
 from ricordo._convert.bank_generation import check_source
 from ricordo._convert.bank_names import target_revision
 from ricordo._convert.bank_profiles import decode_profiles
-from ricordo._convert.bank_values import exactly, our_scope
+from ricordo._convert.bank_values import check_same_scope, exactly, our_scope
 from ricordo.errors import MemoryClientError
 from ricordo.memory_bank.base import OrDict
 from ricordo.memory_bank.retrieval import FilterConfig
@@ -96,6 +96,7 @@ class AsyncBankMemories:
         *,
         name: str,
         fact: str | None = None,
+        scope: Mapping[str, str] | None = None,
         config: OrDict[types.UpdateMemoryConfig] | None = None,
         timeout: float | None = None,
     ) -> types.MemoryOperation:
@@ -104,15 +105,19 @@ class AsyncBankMemories:
         Args:
             name: The memory.
             fact: What it says now.
+            scope: Whose it is; a memory stays in its scope, so this only confirms it.
             config: What else changes.
             timeout: Seconds.
 
         Raises:
-            MemoryClientError: Nothing is given.
+            MemoryClientError: Nothing is given, or another scope than the memory's.
             NotFoundError: There is no such memory.
         """
         asked = await self._names.memory(name)
         given = types.UpdateMemoryConfig.read(config)
+        if scope is not None:
+            known = await self._memories.get(asked.memory_id, store=asked.store_id, timeout=timeout)
+            check_same_scope(scope, known)
         memory = await self._memories.update(
             asked.memory_id,
             convert.changes_of(fact, given),

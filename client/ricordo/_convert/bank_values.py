@@ -62,6 +62,18 @@ def exactly(scope: Mapping[str, str]) -> models.Exactly:
     return models.Exactly(**_fields(scope))
 
 
+def check_same_scope(scope: Mapping[str, str], memory: models.Memory) -> None:
+    """A scope that is given for a memory there is.
+
+    Raises:
+        MemoryClientError: It is another one.
+    """
+    if our_scope(scope) != memory.scope:
+        raise MemoryClientError(
+            "scope is immutable: leave it out, or delete the memory and create it in the other scope"
+        )
+
+
 def _fields(scope: Mapping[str, str]) -> dict[str, object]:
     if not isinstance(scope, Mapping) or not scope:
         raise MemoryClientError(

@@ -223,6 +223,16 @@ async def test_an_update_changes_what_is_given(banks: AsyncMemoryBanks, bank: st
     assert (changed.metadata, changed.expire_time is None) == (memory.metadata, False)
 
 
+async def test_a_memory_stays_in_its_scope(banks: AsyncMemoryBanks, bank: str) -> None:
+    memory = await remember(banks, bank, "Likes oolong.")
+    changed = await banks.memories.update(name=memory.name, fact="Likes sencha.", scope=dict(SCOPE))
+    assert changed.response is not None
+    assert changed.response.fact == "Likes sencha."
+    with pytest.raises(errors.MemoryClientError, match="immutable"):
+        await banks.memories.update(name=memory.name, fact="Likes none.", scope={"user_id": "eve"})
+    assert (await banks.memories.get(name=memory.name)).fact == "Likes sencha."
+
+
 async def test_an_update_mask_clears_what_it_names_and_is_not_given(
     banks: AsyncMemoryBanks, bank: str
 ) -> None:

@@ -220,6 +220,16 @@ def test_an_update_changes_what_is_given(banks: MemoryBanks, bank: str) -> None:
     assert (changed.metadata, changed.expire_time is None) == (memory.metadata, False)
 
 
+def test_a_memory_stays_in_its_scope(banks: MemoryBanks, bank: str) -> None:
+    memory = remember(banks, bank, "Likes oolong.")
+    changed = banks.memories.update(name=memory.name, fact="Likes sencha.", scope=dict(SCOPE))
+    assert changed.response is not None
+    assert changed.response.fact == "Likes sencha."
+    with pytest.raises(errors.MemoryClientError, match="immutable"):
+        banks.memories.update(name=memory.name, fact="Likes none.", scope={"user_id": "eve"})
+    assert (banks.memories.get(name=memory.name)).fact == "Likes sencha."
+
+
 def test_an_update_mask_clears_what_it_names_and_is_not_given(banks: MemoryBanks, bank: str) -> None:
     memory = remember(banks, bank, "Likes oolong.", display_name="tea", metadata={"cups": 3}, ttl="60s")
     mask = types.UpdateMemoryConfig(update_mask="fact,displayName,metadata,ttl")
