@@ -17,6 +17,7 @@ from ricordo_server.config import Settings
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.memory import Memory, MemoryDraft, MemoryKind
 from ricordo_server.domain.ports import EmbeddingError, EmbeddingKind, Vector
+from ricordo_server.domain.retention import DEFAULT_OPTIONS
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import TurnDraft
 from ricordo_server.embedding import load_stored_embedder
@@ -78,7 +79,7 @@ def fact(content: str = "green tea") -> MemoryDraft:
 
 
 async def write(services: Services, call: Call, content: str = "green tea") -> Memory:
-    return await memories.create_memory(services, call, "", fact(content))
+    return await memories.create_memory(services, call, "", fact(content), DEFAULT_OPTIONS)
 
 
 async def read(services: Services, call: Call, memory_id: str) -> Memory:
@@ -180,7 +181,7 @@ async def test_a_marked_text_is_asked_about_again_once_it_changes(services, call
     memory = await write(services, call, "bad tea")
     assert await complete(services, call) == Completion()  # the write has left the mark
     changed = await memories.update_memory(
-        services, call, "", memory.memory_id, {"content": "good tea"}, expected_revision=None
+        services, call, "", memory.memory_id, {"content": "good tea"}, DEFAULT_OPTIONS, expected_revision=None
     )
     assert changed.has_embedding
 
@@ -216,7 +217,7 @@ async def test_a_session_deleted_meanwhile_stays_deleted(services, call, model) 
     model.away = False
 
     async def delete() -> None:
-        await sessions.delete_session(services, call, "", SESSION)
+        await sessions.delete_session(services, call, "", SESSION, cascade=False)
 
     assert await while_it_embeds(services, call, model, delete) == Completion()
 
@@ -227,7 +228,7 @@ async def test_a_text_changed_meanwhile_gets_no_vector_of_the_old_one(services, 
 
     async def change() -> None:
         await memories.update_memory(
-            short, call, "", memory.memory_id, {"content": "new"}, expected_revision=None
+            short, call, "", memory.memory_id, {"content": "new"}, DEFAULT_OPTIONS, expected_revision=None
         )
 
     assert await while_it_embeds(services, call, model, change) == Completion()

@@ -106,7 +106,6 @@ async def test_without_tokens_the_background_waits_until_midnight_and_loses_noth
     client: AsyncClient,
     operator: AsyncClient,
     settings: Settings,
-    fake: FakeChat,
     database: TestDatabase,
     project_id: UUID,
 ) -> None:
@@ -119,7 +118,7 @@ async def test_without_tokens_the_background_waits_until_midnight_and_loses_noth
     [job] = extractions(database, project_id)
     assert (job["failure_class"], job["error"]) == ("RATE_LIMIT", "RATE_LIMIT_EXCEEDED")
     assert job["scheduled_at"].astimezone(UTC).date() > day
-    assert not fake.requests
+    assert await used(operator, project_id) == 0
     await limit(operator, project_id, None)
     let_in(database, project_id)
     async with worker(settings, *extraction.KINDS):

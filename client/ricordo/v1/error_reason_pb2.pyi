@@ -106,7 +106,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_PIPELINE_TAKEN: _ErrorReason.ValueType  # 53
     """ALREADY_EXISTS, not retryable. The two stores have a pipeline: change that one."""
     ERROR_REASON_PIPELINE_RUNNING: _ErrorReason.ValueType  # 56
-    """ABORTED, retryable when the run has ended. A run of the pipeline waits or is under way. Metadata: `run_id`."""
+    """ABORTED, not retryable before the run has ended. A run of the pipeline waits or is under way. Metadata: `run_id`."""
     ERROR_REASON_EMBEDDING_MODEL_NOT_READY: _ErrorReason.ValueType  # 54
     """FAILED_PRECONDITION, not retryable before the model is READY. To switch to it would lose rows to semantic search,
     or it is not prepared in this project. Metadata: `missing` (rows that have vectors of the active model only).
@@ -242,7 +242,7 @@ ERROR_REASON_PIPELINE_RUN_NOT_FOUND: ErrorReason.ValueType  # 52
 ERROR_REASON_PIPELINE_TAKEN: ErrorReason.ValueType  # 53
 """ALREADY_EXISTS, not retryable. The two stores have a pipeline: change that one."""
 ERROR_REASON_PIPELINE_RUNNING: ErrorReason.ValueType  # 56
-"""ABORTED, retryable when the run has ended. A run of the pipeline waits or is under way. Metadata: `run_id`."""
+"""ABORTED, not retryable before the run has ended. A run of the pipeline waits or is under way. Metadata: `run_id`."""
 ERROR_REASON_EMBEDDING_MODEL_NOT_READY: ErrorReason.ValueType  # 54
 """FAILED_PRECONDITION, not retryable before the model is READY. To switch to it would lose rows to semantic search,
 or it is not prepared in this project. Metadata: `missing` (rows that have vectors of the active model only).
