@@ -36,7 +36,7 @@ USERS: dict[str, list[str]] = {"service": [], "end user": ["ann"]}
 async def channel(database: TestDatabase, key_secret: str) -> AsyncIterator[grpc.aio.Channel]:
     settings = settings_of(database, development_project=make_project(database), key_secret=key_secret)
     async with (
-        running_server(settings.model_copy(update={"token_requests_per_address": 1_000.0})) as running,
+        running_server(settings) as running,
         grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as opened,
     ):
         yield opened

@@ -11,6 +11,7 @@ from ricordo_server.config import Settings
 from ricordo_server.embedding import EmbeddingSettings
 from ricordo_server.server import running_server
 from tests.fixtures.database import TestDatabase, make_project
+from tests.fixtures.service import UNPACED
 
 Item = TypeVar("Item")
 
@@ -22,7 +23,7 @@ def settings_of(database: TestDatabase, **given: object) -> Settings:
         port=0,
         embedding=EmbeddingSettings(provider="hashing"),
         shutdown_grace=0,
-        **given,  # type: ignore[arg-type]
+        **{**UNPACED, **given},  # type: ignore[arg-type]
     )
 
 
