@@ -29,8 +29,9 @@ from tests.proof.scale import scaled
 pytestmark = pytest.mark.xdist_group("cancellation")
 
 CALLS, AT_ONCE = scaled(10_000), 8
-# It takes a hundredth of a second; a machine that is busy with other things takes its time.
-DEADLINE, GRACE = 0.05, 1.0
+# It takes a hundredth of a second, and PROMISE is what is promised of it; a machine that is busy with other things
+# takes its time, so that the note tells who kept the promise and GRACE decides.
+DEADLINE, PROMISE, GRACE = 0.05, 0.2, 1.0
 ACTIVE = (
     "SELECT count(*) FROM pg_stat_activity WHERE usename = 'ricordo_app' AND datname = current_database()"
     " AND state = 'active'"
@@ -66,6 +67,7 @@ async def test_deadlines_end_the_work_and_lose_no_connection(
         serving(settings, services) as running,
         grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel,
     ):
+        ended = []
         with psycopg.connect(database.superuser_url, autocommit=True) as watcher:
             for start in range(0, CALLS, AT_ONCE):
                 codes = await asyncio.gather(
@@ -73,11 +75,14 @@ async def test_deadlines_end_the_work_and_lose_no_connection(
                 )
                 for code in codes:
                     tally.count(code is grpc.StatusCode.DEADLINE_EXCEEDED, code)
-                tally.count(await is_quiet(watcher), "work goes on")
+                ended.append(await seconds_until_quiet(watcher))
+                tally.count(ended[-1] <= GRACE, "work goes on")
         stats = services.database.pool.get_stats()
         tally.count(await is_whole(services.database.pool), stats)
         cut = stats.get("returns_bad", 0)
         tally.count(cut <= CALLS // 100, f"{cut} connections were cut instead of their statements")
+    kept = sum(seconds <= PROMISE for seconds in ended)
+    tally.note = f"in {kept:,} of {len(ended):,} rounds the work had ended within {PROMISE} s of the deadline"
     assert not tally.failures
 
 
@@ -99,12 +104,12 @@ async def late(channel: grpc.aio.Channel, number: int) -> grpc.StatusCode:
     return grpc.StatusCode.OK
 
 
-async def is_quiet(watcher: psycopg.Connection[tuple[int]]) -> bool:
-    """Within the grace no statement of the app runs any more."""
-    until = time.monotonic() + GRACE
-    while time.monotonic() < until:
+async def seconds_until_quiet(watcher: psycopg.Connection[tuple[int]]) -> float:
+    """Until no statement of the app runs any more; it is waited for no longer than a little beyond the grace."""
+    start = time.monotonic()
+    while True:
         row = watcher.execute(ACTIVE).fetchone()
-        if row == (0,):
-            return True
+        seconds = time.monotonic() - start
+        if row == (0,) or seconds > GRACE:
+            return seconds
         await asyncio.sleep(0.01)
-    return False
