@@ -14,10 +14,8 @@ from psycopg.types.json import Jsonb
 
 from ricordo.v1 import (
     admin_service_pb2,
-    admin_service_pb2_grpc,
     erasure_pb2,
     memory_service_pb2,
-    memory_service_pb2_grpc,
     project_service_pb2,
     project_service_pb2_grpc,
 )
@@ -129,16 +127,6 @@ def find(connection: Connection, *texts: str) -> dict[str, int]:
 
 def counts(receipt: erasure_pb2.ErasureReceipt) -> dict[str, int]:
     return {each.table_name: each.row_count for each in receipt.tables}
-
-
-@pytest.fixture
-def admin(channel):
-    return admin_service_pb2_grpc.AdminServiceStub(channel)
-
-
-@pytest.fixture
-def memories(channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
 
 
 async def delete(admin, project_id: UUID, **fields: Any) -> erasure_pb2.ErasureReceipt:

@@ -2,10 +2,7 @@
 
 from typing import Any
 
-import grpc.aio
-import pytest
-
-from ricordo.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc, scope_pb2
+from ricordo.v1 import memory_pb2, memory_service_pb2, scope_pb2
 from tests.fixtures.calls import as_service, as_user
 from tests.fixtures.database import TestDatabase, make_project
 
@@ -20,11 +17,6 @@ def memory(name: str, user_id: str, **fields: Any) -> memory_pb2.Memory:
         scope=scope_pb2.Scope(user_id=user_id),
         **fields,
     )
-
-
-@pytest.fixture
-def memories(channel: grpc.aio.Channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
 
 
 async def create(memories, given: list[memory_pb2.Memory], metadata) -> list[str]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
-import grpc.aio
 import psycopg
 import pytest
 
@@ -37,11 +36,6 @@ def fake() -> Iterator[FakeChat]:
 @pytest.fixture
 def settings(settings: Settings, fake: FakeChat) -> Settings:
     return reading_with(settings, fake)
-
-
-@pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
 
 
 @dataclass(frozen=True)

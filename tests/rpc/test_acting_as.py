@@ -8,10 +8,8 @@ import pytest
 
 from ricordo.v1 import (
     identity_service_pb2,
-    identity_service_pb2_grpc,
     memory_pb2,
     memory_service_pb2,
-    memory_service_pb2_grpc,
     project_service_pb2_grpc,
     scope_pb2,
     store_service_pb2_grpc,
@@ -25,16 +23,6 @@ pb = memory_service_pb2
 DENIED = grpc.StatusCode.PERMISSION_DENIED
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 PRIVATE, PROJECT = scope_pb2.VISIBILITY_PRIVATE, scope_pb2.VISIBILITY_PROJECT
-
-
-@pytest.fixture
-def memories(channel: grpc.aio.Channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
-
-
-@pytest.fixture
-def identity(channel: grpc.aio.Channel):
-    return identity_service_pb2_grpc.IdentityServiceStub(channel)
 
 
 def acting(user_id: str) -> dict[str, object]:

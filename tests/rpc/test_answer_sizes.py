@@ -7,11 +7,9 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from ricordo.v1 import context_service_pb2 as context_pb
 from ricordo.v1 import (
     memory_pb2,
-    memory_service_pb2_grpc,
     paging_pb2,
     scope_pb2,
     search_pb2,
-    session_service_pb2_grpc,
     turn_pb2,
 )
 from ricordo.v1 import memory_service_pb2 as pb
@@ -27,16 +25,6 @@ KIB = 1024
 TEXT = search_pb2.SEARCH_MODE_TEXT
 # 5 pairs of 512 bytes each: the largest scope.
 SCOPE = scope_pb2.Scope(user_id="u" * 512, labels={f"{n}" + "l" * 511: "v" * 512 for n in range(4)})
-
-
-@pytest.fixture
-def memories(channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
-
-
-@pytest.fixture
-def sessions(channel):
-    return session_service_pb2_grpc.SessionServiceStub(channel)
 
 
 def fact(content: str = "tea", **fields: object) -> memory_pb2.Memory:

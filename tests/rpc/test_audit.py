@@ -4,22 +4,18 @@ import asyncio
 from uuid import uuid4
 
 import grpc
-import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo.v1 import (
     admin_service_pb2,
-    admin_service_pb2_grpc,
     audit_pb2,
     memory_pb2,
     memory_service_pb2,
     memory_service_pb2_grpc,
     project_pb2,
     project_service_pb2,
-    project_service_pb2_grpc,
     store_pb2,
     store_service_pb2,
-    store_service_pb2_grpc,
 )
 from ricordo_server.app.audit import DenialCounts
 from ricordo_server.domain.principal import Principal, PrincipalKind, Role
@@ -29,16 +25,6 @@ from tests.fixtures.project_settings import update
 
 pb, st, ad = project_service_pb2, store_service_pb2, admin_service_pb2
 DONE, DENIED = audit_pb2.AUDIT_OUTCOME_DONE, audit_pb2.AUDIT_OUTCOME_DENIED
-
-
-@pytest.fixture
-def projects(channel):
-    return project_service_pb2_grpc.ProjectServiceStub(channel)
-
-
-@pytest.fixture
-def stores(channel):
-    return store_service_pb2_grpc.StoreServiceStub(channel)
 
 
 async def read(projects, **fields) -> list[audit_pb2.AuditRecord]:
@@ -144,11 +130,6 @@ def test_denials_are_counted_by_principal_method_and_hour(project_id):
     assert (counts.count(bob, "x"), counts.count(ann, "y"), counts.count(ann, "x")) == (1, 1, None)
     now = 3600.0
     assert counts.count(ann, "x") == 1
-
-
-@pytest.fixture
-def admin(channel):
-    return admin_service_pb2_grpc.AdminServiceStub(channel)
 
 
 async def by_operators(admin, **fields) -> list[tuple[str, str, str]]:

@@ -9,7 +9,6 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
 from ricordo.v1 import (
-    memory_service_pb2_grpc,
     scope_pb2,
     search_pb2,
     session_pb2,
@@ -23,11 +22,6 @@ from tests.fixtures.calls import refusal
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 Scope = scope_pb2.Scope
-
-
-@pytest.fixture
-def memories(channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
 
 
 def fact(content: str = "tea", **fields: object) -> m.Memory:

@@ -5,15 +5,12 @@ from collections import Counter
 
 import grpc
 import grpc.aio
-import pytest
 
 from ricordo.v1 import (
     memory_pb2,
     memory_service_pb2,
-    memory_service_pb2_grpc,
     scope_pb2,
     session_service_pb2,
-    session_service_pb2_grpc,
     turn_pb2,
 )
 from tests.fixtures.calls import read_refusal
@@ -21,16 +18,6 @@ from tests.fixtures.calls import read_refusal
 pb, turns_pb = memory_service_pb2, session_service_pb2
 WRITERS = 50
 SCOPE = scope_pb2.Scope(user_id="ann", session_id="s1")
-
-
-@pytest.fixture
-def memories(channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
-
-
-@pytest.fixture
-def sessions(channel):
-    return session_service_pb2_grpc.SessionServiceStub(channel)
 
 
 def recording(content: str, **fields: str) -> turns_pb.RecordTurnRequest:

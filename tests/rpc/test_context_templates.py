@@ -7,7 +7,6 @@ import pytest
 
 from ricordo.v1 import (
     context_pb2,
-    context_service_pb2_grpc,
     memory_service_pb2,
     memory_service_pb2_grpc,
     metadata_pb2,
@@ -31,11 +30,6 @@ async def projects(channel: grpc.aio.Channel) -> Any:
         memory.metadata["cost"].CopyFrom(metadata_pb2.MetadataValue(string_value="two"))
         await memories.CreateMemory(memory_service_pb2.CreateMemoryRequest(memory=memory))
     return project_service_pb2_grpc.ProjectServiceStub(channel)
-
-
-@pytest.fixture
-def contexts(channel: grpc.aio.Channel) -> Any:
-    return context_service_pb2_grpc.ContextServiceStub(channel)
 
 
 def use(template: str, **defaults: Any) -> Any:

@@ -10,15 +10,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from ricordo.v1 import (
     context_service_pb2,
-    context_service_pb2_grpc,
     filter_pb2,
-    memory_service_pb2_grpc,
     metadata_pb2,
-    project_service_pb2_grpc,
     scope_pb2,
     search_pb2,
     session_pb2,
-    session_service_pb2_grpc,
     turn_pb2,
 )
 from ricordo.v1 import memory_pb2 as m
@@ -38,26 +34,6 @@ BOOL, TIME, NULL = Value(bool_value=True), Value(timestamp_value=Timestamp(secon
 LIST = Value(list_value=metadata_pb2.MetadataList(values=[TEXT]))
 RIGHT = {"string": [TEXT], "number": [NUMBER, DOUBLE], "bool": [BOOL], "time": [TIME]}
 EVERY = [TEXT, NUMBER, DOUBLE, BOOL, TIME, LIST]
-
-
-@pytest.fixture
-def projects(channel: grpc.aio.Channel):
-    return project_service_pb2_grpc.ProjectServiceStub(channel)
-
-
-@pytest.fixture
-def memories(channel: grpc.aio.Channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
-
-
-@pytest.fixture
-def sessions(channel: grpc.aio.Channel):
-    return session_service_pb2_grpc.SessionServiceStub(channel)
-
-
-@pytest.fixture
-def contexts(channel: grpc.aio.Channel):
-    return context_service_pb2_grpc.ContextServiceStub(channel)
 
 
 def nested(**values: Value) -> Value:

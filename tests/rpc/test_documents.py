@@ -16,11 +16,6 @@ BOB = scope_pb2.Scope(user_id="bob")
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 
 
-@pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
-
-
 def a_document(path: str, content: str = "text", **fields: object) -> m.Memory:
     given = {"kind": m.MEMORY_KIND_DOCUMENT, "scope": ANN, **fields}
     return m.Memory(key=path, content=content, **given)

@@ -5,20 +5,14 @@ from datetime import timedelta
 import grpc
 import grpc.aio
 import psycopg
-import pytest
 
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
-from ricordo.v1 import memory_service_pb2_grpc, scope_pb2
+from ricordo.v1 import scope_pb2
 from tests.fixtures.calls import as_user, refusal
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 PRIVATE, SHARED = scope_pb2.VISIBILITY_PRIVATE, scope_pb2.VISIBILITY_PROJECT
-
-
-@pytest.fixture
-def memories(channel: grpc.aio.Channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
 
 
 async def define(memories, domain: str, term: str, user_id: str = "", visibility=SHARED) -> m.Memory:

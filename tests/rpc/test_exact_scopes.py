@@ -3,7 +3,6 @@
 import random
 from typing import Any
 
-import grpc.aio
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -16,11 +15,6 @@ from tests.fixtures.generation import ANN, World
 SEMANTIC = m.MEMORY_KIND_SEMANTIC
 Scope = scope_pb2.Scope
 KEYS, VALUES = ("user_id", "session_id", "team", "Team", "app"), ("a", "A", "b")
-
-
-@pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
 
 
 def scope_of(pairs: dict[str, str]) -> Scope:

@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import grpc
-import grpc.aio
 import pytest
 
 from ricordo.v1 import extraction_service_pb2 as pb
@@ -41,11 +39,6 @@ def settings(settings: Settings, fake: FakeChat) -> Settings:
     endpoint = Endpoint(base_url=fake.base_url, model="m", timeout=2.0)
     extraction = ExtractionSettings({"fake": endpoint}, default="fake")
     return settings.model_copy(update={"extraction": extraction})
-
-
-@pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
 
 
 def is_about_candidates(request: dict[str, Any]) -> bool:

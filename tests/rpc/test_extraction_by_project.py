@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-import grpc.aio
 import pytest
 
 from ricordo.v1 import extraction_service_pb2 as pb
 from ricordo.v1 import memory_pb2 as m
-from ricordo.v1 import project_pb2, project_service_pb2, project_service_pb2_grpc
+from ricordo.v1 import project_pb2, project_service_pb2
 from ricordo_server.config import Settings
 from ricordo_server.extraction import Endpoint, ExtractionSettings
 from tests.fixtures.calls import refusal
@@ -30,16 +29,6 @@ def fake() -> Iterator[FakeChat]:
 def settings(settings: Settings, fake: FakeChat) -> Settings:
     extraction = ExtractionSettings({"fake": Endpoint(base_url=fake.base_url, model="m")})
     return settings.model_copy(update={"extraction": extraction})
-
-
-@pytest.fixture
-def projects(channel: grpc.aio.Channel):
-    return project_service_pb2_grpc.ProjectServiceStub(channel)
-
-
-@pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
 
 
 def policy(**fields: Any) -> project_service_pb2.UpdateProjectRequest:

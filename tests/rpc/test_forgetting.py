@@ -19,11 +19,6 @@ FIRST = scope_pb2.Scope(user_id="ann", session_id="first")
 SECOND = scope_pb2.Scope(user_id="ann", session_id="second")
 
 
-@pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
-
-
 async def learn(world: World, scope: scope_pb2.Scope, *texts: str) -> None:
     await world.say(*texts, scope=scope)
     await world.learn(scope)

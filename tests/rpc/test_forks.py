@@ -4,7 +4,6 @@ import asyncio
 
 import grpc
 import grpc.aio
-import pytest
 
 from ricordo.v1 import extraction_service_pb2 as es
 from ricordo.v1 import memory_pb2 as m
@@ -17,11 +16,6 @@ from tests.fixtures.generation import World, contents
 FIRST = scope_pb2.Scope(user_id="ann", session_id="first")
 COPY = scope_pb2.Scope(user_id="ann", session_id="copy")
 NOT_FOUND = grpc.StatusCode.NOT_FOUND
-
-
-@pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
 
 
 async def fork(world: World, **fields: object) -> pb.ForkSessionResponse:

@@ -4,8 +4,6 @@ import asyncio
 from datetime import UTC, datetime
 from uuid import UUID
 
-import grpc
-import grpc.aio
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -29,11 +27,6 @@ EXACT = generation_pb2.METADATA_MERGE_STRATEGY_REQUIRE_EXACT_MATCH
 
 def text(value: str) -> dict[str, metadata_pb2.MetadataValue]:
     return {"plan": metadata_pb2.MetadataValue(string_value=value)}
-
-
-@pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
 
 
 async def test_turns_of_a_session_become_memories_that_name_them(world: World) -> None:

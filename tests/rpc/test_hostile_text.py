@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ricordo.v1 import filter_pb2, memory_service_pb2_grpc, metadata_pb2, scope_pb2, search_pb2
+from ricordo.v1 import filter_pb2, metadata_pb2, scope_pb2, search_pb2
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
 
@@ -24,11 +24,6 @@ texts = st.sampled_from(HOSTILE) | st.text(
 )
 said = texts.filter(str.strip)
 COMMON = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@pytest.fixture
-def memories(channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
 
 
 @COMMON

@@ -11,11 +11,9 @@ from google.protobuf import descriptor_pool, message_factory
 from ricordo.v1 import admin_service_pb2 as admin_pb
 from ricordo.v1 import (
     admin_service_pb2_grpc,
-    identity_service_pb2_grpc,
     memory_service_pb2,
     memory_service_pb2_grpc,
     project_pb2,
-    project_service_pb2_grpc,
     store_service_pb2,
     store_service_pb2_grpc,
 )
@@ -25,21 +23,6 @@ from ricordo_server.server import open_services, serving
 from tests.fixtures.calls import OPERATOR, as_service, as_user, refusal
 
 DENIED, INVALID = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.INVALID_ARGUMENT
-
-
-@pytest.fixture
-def admin(channel):
-    return admin_service_pb2_grpc.AdminServiceStub(channel)
-
-
-@pytest.fixture
-def identity(channel):
-    return identity_service_pb2_grpc.IdentityServiceStub(channel)
-
-
-@pytest.fixture
-def projects(channel):
-    return project_service_pb2_grpc.ProjectServiceStub(channel)
 
 
 def organization(name: str, **fields: object) -> admin_pb.CreateOrganizationRequest:

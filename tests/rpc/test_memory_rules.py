@@ -6,22 +6,16 @@ from datetime import UTC, datetime
 import grpc
 import grpc.aio
 import psycopg
-import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from ricordo.v1 import filter_pb2, memory_service_pb2_grpc, metadata_pb2, scope_pb2, search_pb2
+from ricordo.v1 import filter_pb2, metadata_pb2, scope_pb2, search_pb2
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
 from tests.fixtures.calls import as_user, refusal
 
 ANN = scope_pb2.Scope(user_id="ann")
-
-
-@pytest.fixture
-def memories(channel: grpc.aio.Channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
 
 
 def fact(content: str, **fields: object) -> m.Memory:

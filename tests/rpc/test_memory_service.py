@@ -7,12 +7,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
-from ricordo.v1 import memory_service_pb2_grpc, scope_pb2, search_pb2
-
-
-@pytest.fixture
-def memories(channel: grpc.aio.Channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
+from ricordo.v1 import scope_pb2, search_pb2
 
 
 def fact(content: str, **fields: object) -> m.Memory:

@@ -3,18 +3,15 @@
 import json
 from typing import Any
 
-import grpc.aio
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as ms
 from ricordo.v1 import (
-    project_service_pb2_grpc,
     scope_pb2,
     store_pb2,
     store_service_pb2,
-    store_service_pb2_grpc,
 )
 from ricordo.v1.profile_pb2 import ProfileSchema
 from tests.fixtures.calls import as_user, refusal
@@ -41,21 +38,6 @@ TEAM = ProfileSchema(
     scope_keys=["team"],
 )
 BLUE = scope_pb2.Scope(user_id="ann", labels={"team": "blue"})
-
-
-@pytest.fixture
-def projects(channel: grpc.aio.Channel):
-    return project_service_pb2_grpc.ProjectServiceStub(channel)
-
-
-@pytest.fixture
-def stores(channel: grpc.aio.Channel):
-    return store_service_pb2_grpc.StoreServiceStub(channel)
-
-
-@pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
 
 
 def of_store(*schemas: ProfileSchema) -> store_service_pb2.UpdateStoreRequest:

@@ -11,9 +11,7 @@ from ricordo.v1 import (
     context_pb2,
     context_service_pb2,
     context_service_pb2_grpc,
-    memory_service_pb2_grpc,
     project_pb2,
-    project_service_pb2_grpc,
 )
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as memory_pb
@@ -24,16 +22,6 @@ from tests.fixtures.project_settings import DECLARED, OPEN, TYPES, custom_type, 
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 DENIED = grpc.StatusCode.PERMISSION_DENIED
-
-
-@pytest.fixture
-def projects(channel: grpc.aio.Channel):
-    return project_service_pb2_grpc.ProjectServiceStub(channel)
-
-
-@pytest.fixture
-def memories(channel: grpc.aio.Channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
 
 
 async def read(projects, **call: object) -> project_pb2.Project:

@@ -38,11 +38,6 @@ Sweep = Callable[[], Any]
 
 
 @pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
-
-
-@pytest.fixture
 def keep(channel: grpc.aio.Channel) -> Callable[..., Any]:
     """Sets how long the store keeps what."""
 

@@ -9,7 +9,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
 from ricordo.v1 import (
-    memory_service_pb2_grpc,
     metadata_pb2,
     project_service_pb2_grpc,
     scope_pb2,
@@ -19,11 +18,6 @@ from tests.fixtures.calls import as_user, refusal
 from tests.fixtures.project_settings import equals, keys, update
 
 ANN = scope_pb2.Scope(user_id="ann")
-
-
-@pytest.fixture
-def memories(channel: grpc.aio.Channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
 
 
 async def create(memories, content: str, **fields: object) -> m.Memory:

@@ -18,11 +18,6 @@ INVALID, NOT_FOUND = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND
 FIRST = scope_pb2.Scope(user_id="ann", session_id="first")
 
 
-@pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
-
-
 def a_session(name: str, user_id: str = "ann", **fields: object) -> session_pb2.Session:
     return session_pb2.Session(scope=scope_pb2.Scope(user_id=user_id, session_id=name), **fields)
 

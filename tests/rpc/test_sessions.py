@@ -5,16 +5,10 @@ import pytest
 
 from ricordo.v1 import filter_pb2, metadata_pb2, scope_pb2, session_pb2, turn_pb2
 from ricordo.v1 import session_service_pb2 as pb
-from ricordo.v1 import session_service_pb2_grpc as services
 from ricordo.v1.paging_pb2 import OrderBy
 from tests.fixtures.calls import as_user, refusal
 
 INVALID, DENIED = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED
-
-
-@pytest.fixture
-def sessions(channel):
-    return services.SessionServiceStub(channel)
 
 
 def scope(session_id: str = "", user_id: str = "ann", **labels: str) -> scope_pb2.Scope:

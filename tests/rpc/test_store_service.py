@@ -11,13 +11,10 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from ricordo.v1 import (
     memory_pb2,
     memory_service_pb2,
-    memory_service_pb2_grpc,
     scope_pb2,
     search_pb2,
     session_service_pb2,
-    session_service_pb2_grpc,
     store_pb2,
-    store_service_pb2_grpc,
     turn_pb2,
 )
 from ricordo.v1 import store_service_pb2 as pb
@@ -25,21 +22,6 @@ from ricordo.v1.paging_pb2 import OrderBy
 from tests.fixtures.calls import as_user, read_refusal, refusal
 
 INVALID, DENIED = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED
-
-
-@pytest.fixture
-def stores(channel):
-    return store_service_pb2_grpc.StoreServiceStub(channel)
-
-
-@pytest.fixture
-def memories(channel):
-    return memory_service_pb2_grpc.MemoryServiceStub(channel)
-
-
-@pytest.fixture
-def sessions(channel):
-    return session_service_pb2_grpc.SessionServiceStub(channel)
 
 
 def creation(store_id: str, language: str | None = None, **fields: object) -> pb.CreateStoreRequest:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import grpc.aio
 import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -15,12 +14,10 @@ from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as ms
 from ricordo.v1 import (
     project_pb2,
-    project_service_pb2_grpc,
     retention_pb2,
     scope_pb2,
     store_pb2,
     store_service_pb2,
-    store_service_pb2_grpc,
 )
 from ricordo_server.config import Settings
 from ricordo_server.extraction import Endpoint, ExtractionSettings
@@ -46,21 +43,6 @@ def fake() -> Iterator[FakeChat]:
 def settings(settings: Settings, fake: FakeChat) -> Settings:
     extraction = ExtractionSettings({"fake": Endpoint(base_url=fake.base_url, model="m")})
     return settings.model_copy(update={"extraction": extraction})
-
-
-@pytest.fixture
-def projects(channel: grpc.aio.Channel):
-    return project_service_pb2_grpc.ProjectServiceStub(channel)
-
-
-@pytest.fixture
-def stores(channel: grpc.aio.Channel):
-    return store_service_pb2_grpc.StoreServiceStub(channel)
-
-
-@pytest.fixture
-def world(channel: grpc.aio.Channel) -> World:
-    return World(channel)
 
 
 def change(**settings: Any) -> store_service_pb2.UpdateStoreRequest:

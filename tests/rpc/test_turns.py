@@ -6,7 +6,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from ricordo.v1 import filter_pb2, metadata_pb2, scope_pb2, search_pb2, turn_pb2
 from ricordo.v1 import session_service_pb2 as pb
-from ricordo.v1 import session_service_pb2_grpc as services
 from ricordo.v1.paging_pb2 import VIEW_BASIC, OrderBy
 from tests.fixtures.calls import as_user, refusal
 
@@ -23,11 +22,6 @@ AS_GIVEN = (
     "idempotency_key",
     "event_time",
 )
-
-
-@pytest.fixture
-def sessions(channel):
-    return services.SessionServiceStub(channel)
 
 
 def scope(session_id: str = "s1", user_id: str = "ann", **labels: str) -> scope_pb2.Scope:
