@@ -3,7 +3,8 @@
 import asyncio
 import socket
 from collections import Counter
-from uuid import uuid4
+from pathlib import Path
+from uuid import UUID, uuid4
 
 from ricordo import AsyncClient
 from ricordo.errors import MemoryAPIError
@@ -45,7 +46,9 @@ async def reached(acknowledged: list[str], target: int) -> None:
     raise AssertionError(f"only {len(acknowledged)} of {target} writes")
 
 
-async def test_no_acknowledged_write_is_lost_or_doubled(database: TestDatabase, project_id, tmp_path):
+async def test_no_acknowledged_write_is_lost_or_doubled(
+    database: TestDatabase, project_id: UUID, tmp_path: Path
+) -> None:
     port = free_port()
     arguments = ("serve", "--port", str(port))
     environment = environment_of({"database_url": database.app_url, "development_project": project_id})

@@ -100,7 +100,7 @@ async def write_while_away(services: Services, call: Call, model: Moody, *conten
 
 
 async def test_memories_and_turns_stored_while_the_model_was_away_are_completed(
-    services, call, model
+    services: Services, call: Call, model: Moody
 ) -> None:
     [memory] = await write_while_away(services, call, model, "green tea")
     model.away = True
@@ -119,24 +119,28 @@ async def test_memories_and_turns_stored_while_the_model_was_away_are_completed(
     assert completed.revision == memory.revision
 
 
-async def test_what_is_complete_is_left_alone(services, call) -> None:
+async def test_what_is_complete_is_left_alone(services: Services, call: Call) -> None:
     await write(services, call)
     assert await complete(services, call) == Completion()
 
 
-async def test_more_rows_than_a_batch_are_completed(services, call, model, monkeypatch) -> None:
+async def test_more_rows_than_a_batch_are_completed(
+    services: Services, call: Call, model: Moody, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ricordo_server.app.row_completion.BATCH_ROWS", 3)
     await write_while_away(services, call, model, *map(str, range(10)))
     assert await complete(services, call) == Completion(embedded=10)
 
 
-async def test_long_texts_make_small_batches(services, call, model, monkeypatch) -> None:
+async def test_long_texts_make_small_batches(
+    services: Services, call: Call, model: Moody, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ricordo_server.app.row_completion.BATCH_CHARACTERS", 10)
     await write_while_away(services, call, model, *["longer than a batch"] * 3)
     assert await complete(services, call) == Completion(embedded=3)
 
 
-async def test_rows_wait_for_a_model_that_is_away(services, call, model) -> None:
+async def test_rows_wait_for_a_model_that_is_away(services: Services, call: Call, model: Moody) -> None:
     [memory] = await write_while_away(services, call, model, "green tea")
     model.away = True
     assert await complete(services, call) == Completion()
@@ -145,7 +149,7 @@ async def test_rows_wait_for_a_model_that_is_away(services, call, model) -> None
     assert (await read(services, call, memory.memory_id)).has_embedding
 
 
-async def test_a_model_that_is_away_is_asked_once_a_run(services, call, model) -> None:
+async def test_a_model_that_is_away_is_asked_once_a_run(services: Services, call: Call, model: Moody) -> None:
     await write_while_away(services, call, model, "green tea")
     model.away = True
     await turns.record_turn(services, call, "", SESSION, TurnDraft(role="user", content="black tea"))
@@ -154,7 +158,9 @@ async def test_a_model_that_is_away_is_asked_once_a_run(services, call, model) -
     assert model.times_asked == 1
 
 
-async def test_a_text_that_the_model_refuses_is_marked_and_not_asked_again(services, call, model) -> None:
+async def test_a_text_that_the_model_refuses_is_marked_and_not_asked_again(
+    services: Services, call: Call, model: Moody
+) -> None:
     written = await write_while_away(services, call, model, "bad tea", "green tea")
     model.refused = {"bad"}
     assert await complete(services, call) == Completion(embedded=1, refused=1)
@@ -162,13 +168,17 @@ async def test_a_text_that_the_model_refuses_is_marked_and_not_asked_again(servi
     assert not (await read(services, call, written[0].memory_id)).has_embedding
 
 
-async def test_a_text_that_the_model_breaks_down_at_drops_no_other(services, call, model) -> None:
+async def test_a_text_that_the_model_breaks_down_at_drops_no_other(
+    services: Services, call: Call, model: Moody
+) -> None:
     await write_while_away(services, call, model, "bad tea", "green tea", "black tea")
     model.poison = {"bad"}
     assert await complete(services, call) == Completion(embedded=2, refused=1)
 
 
-async def test_a_model_that_fails_at_any_text_marks_none(services, call, model) -> None:
+async def test_a_model_that_fails_at_any_text_marks_none(
+    services: Services, call: Call, model: Moody
+) -> None:
     await write_while_away(services, call, model, "green tea")
     model.poison = {"a"}
     assert await complete(services, call) == Completion()
@@ -176,7 +186,9 @@ async def test_a_model_that_fails_at_any_text_marks_none(services, call, model) 
     assert await complete(services, call) == Completion(embedded=1)
 
 
-async def test_a_marked_text_is_asked_about_again_once_it_changes(services, call, model) -> None:
+async def test_a_marked_text_is_asked_about_again_once_it_changes(
+    services: Services, call: Call, model: Moody
+) -> None:
     model.refused = {"bad"}
     memory = await write(services, call, "bad tea")
     assert await complete(services, call) == Completion()  # the write has left the mark
@@ -186,7 +198,7 @@ async def test_a_marked_text_is_asked_about_again_once_it_changes(services, call
     assert changed.has_embedding
 
 
-async def test_a_turn_without_text_is_complete(services, call) -> None:
+async def test_a_turn_without_text_is_complete(services: Services, call: Call) -> None:
     await turns.record_turn(services, call, "", SESSION, TurnDraft(role="tool", content=""))
     assert await complete(services, call) == Completion()
 
@@ -202,7 +214,7 @@ async def while_it_embeds(services: Services, call: Call, model: Moody, change) 
     return await run
 
 
-async def test_a_memory_deleted_meanwhile_stays_deleted(services, call, model) -> None:
+async def test_a_memory_deleted_meanwhile_stays_deleted(services: Services, call: Call, model: Moody) -> None:
     [memory] = await write_while_away(services, call, model, "green tea")
 
     async def delete() -> None:
@@ -211,7 +223,9 @@ async def test_a_memory_deleted_meanwhile_stays_deleted(services, call, model) -
     assert await while_it_embeds(services, call, model, delete) == Completion()
 
 
-async def test_a_session_deleted_meanwhile_stays_deleted(services, call, model) -> None:
+async def test_a_session_deleted_meanwhile_stays_deleted(
+    services: Services, call: Call, model: Moody
+) -> None:
     model.away = True
     await turns.record_turn(services, call, "", SESSION, TurnDraft(role="user", content="black tea"))
     model.away = False
@@ -222,7 +236,9 @@ async def test_a_session_deleted_meanwhile_stays_deleted(services, call, model) 
     assert await while_it_embeds(services, call, model, delete) == Completion()
 
 
-async def test_a_text_changed_meanwhile_gets_no_vector_of_the_old_one(services, call, model) -> None:
+async def test_a_text_changed_meanwhile_gets_no_vector_of_the_old_one(
+    services: Services, call: Call, model: Moody
+) -> None:
     [memory] = await write_while_away(services, call, model, "green tea")
     short = replace(services, embed_timeout=0.01)  # the writer finds the model busy
 
@@ -236,6 +252,8 @@ async def test_a_text_changed_meanwhile_gets_no_vector_of_the_old_one(services, 
     assert await complete(services, call) == Completion(embedded=1)
 
 
-async def test_a_run_whose_time_is_over_says_so(services, call, model, project_id) -> None:
+async def test_a_run_whose_time_is_over_says_so(
+    services: Services, call: Call, model: Moody, project_id: UUID
+) -> None:
     await write_while_away(services, call, model, "green tea")
     assert not (await complete_project(services, project_id, seconds=0)).is_whole

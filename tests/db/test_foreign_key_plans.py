@@ -5,11 +5,12 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from ricordo_server.embedded import EmbeddedPostgres
 from tests.fixtures.database import TestDatabase, clone_database
 
 
 @pytest.fixture(scope="module")
-def fresh(postgres, worker_id) -> TestDatabase:
+def fresh(postgres: EmbeddedPostgres, worker_id: str) -> TestDatabase:
     """A clone of this module's own: what other tests write in theirs may get analysed in between."""
     name = f"ricordo_fresh_{worker_id}"
     clone_database(postgres, name)
@@ -22,7 +23,7 @@ TENANT = UUID(int=1)
 @pytest.mark.parametrize(
     ("table", "column"), [("session", "scope_key"), ("turn", "turn_id"), ("memory", "memory_id")]
 )
-def test_a_foreign_key_is_checked_by_the_primary_key(fresh, table, column):
+def test_a_foreign_key_is_checked_by_the_primary_key(fresh: TestDatabase, table: str, column: str) -> None:
     """As PostgreSQL asks it: a plan made before the tenant is known."""
     check = f"SELECT 1 FROM ricordo.{table} x WHERE project_id = $1 AND store_id = $2 AND {column} = $3"
     with psycopg.connect(fresh.superuser_url) as connection:

@@ -1,16 +1,24 @@
 """What pipelined statements of turns and stores make of a failure in the first of them."""
 
+from uuid import UUID
+
 import psycopg
 import pytest
 
 from ricordo_server.db import sessions as sessions_db
 from ricordo_server.db import stores as stores_db
 from ricordo_server.db import turns as turns_db
-from ricordo_server.db.connection import enter_store, project_transaction, tenant_transaction
+from ricordo_server.db.connection import (
+    Database,
+    TenantConnection,
+    enter_store,
+    project_transaction,
+    tenant_transaction,
+)
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import TurnDraft
-from tests.fixtures.database import make_project, service_principal
+from tests.fixtures.database import TestDatabase, make_project, service_principal
 
 SCOPE = Scope(user_id="ann", session_id="s1")
 
@@ -24,8 +32,8 @@ async def record(connection, turn_id: str = "t1", **fields: str) -> list[turns_d
 
 
 async def test_a_lock_that_takes_too_long_is_a_deadline_not_a_broken_database(
-    app_database, database, project_id
-):
+    app_database: Database, database: TestDatabase, project_id: UUID
+) -> None:
     principal = service_principal(project_id)
     async with tenant_transaction(app_database, principal, "", timeout=30) as connection:
         await record(connection)
@@ -41,7 +49,9 @@ async def test_a_lock_that_takes_too_long_is_a_deadline_not_a_broken_database(
     assert refused.value.reason is Reason.DEADLINE_EXCEEDED
 
 
-async def test_a_store_deleted_under_a_writer_is_a_conflict_to_try_again(app_database, database):
+async def test_a_store_deleted_under_a_writer_is_a_conflict_to_try_again(
+    app_database: Database, database: TestDatabase
+) -> None:
     principal = service_principal(make_project(database, "notes"))
 
     async def record_too_late() -> None:
@@ -55,7 +65,9 @@ async def test_a_store_deleted_under_a_writer_is_a_conflict_to_try_again(app_dat
     assert refused.value.reason is Reason.WRITE_CONFLICT
 
 
-async def test_times_follow_the_numbers_when_the_clock_is_set_back(tenant, database):
+async def test_times_follow_the_numbers_when_the_clock_is_set_back(
+    tenant: TenantConnection, database: TestDatabase
+) -> None:
     [first] = await record(tenant)
     await tenant.execute("UPDATE ricordo.session SET last_activity_time = now() + interval '1 hour'")
     [second] = await record(tenant, "t2")
@@ -64,7 +76,7 @@ async def test_times_follow_the_numbers_when_the_clock_is_set_back(tenant, datab
     assert first.create_time < second.create_time <= third.create_time
 
 
-async def test_a_known_key_neither_numbers_nor_touches_the_session(tenant):
+async def test_a_known_key_neither_numbers_nor_touches_the_session(tenant: TenantConnection) -> None:
     [first] = await record(tenant, idempotency_key="k")
     before = await sessions_db.get_session(tenant, SCOPE)
     [again] = await record(tenant, "t2", idempotency_key="k")

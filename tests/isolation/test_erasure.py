@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
 
+import grpc.aio
 import psycopg
 import pytest
 from psycopg import sql
@@ -23,6 +24,7 @@ from ricordo_server.app import erasure
 from ricordo_server.db.tables import PROJECT_TABLES
 from tests.fixtures.calls import OPERATOR, as_service, as_user, refusal
 from tests.fixtures.database import TestDatabase, make_project
+from tests.fixtures.stubs import Admin, Memories
 
 Connection = psycopg.Connection[Any]
 
@@ -129,17 +131,21 @@ def counts(receipt: erasure_pb2.ErasureReceipt) -> dict[str, int]:
     return {each.table_name: each.row_count for each in receipt.tables}
 
 
-async def delete(admin, project_id: UUID, **fields: Any) -> erasure_pb2.ErasureReceipt:
+async def delete(admin: Admin, project_id: UUID, **fields: Any) -> erasure_pb2.ErasureReceipt:
     request = admin_service_pb2.DeleteProjectRequest(project_id=str(project_id), **fields)
     return (await admin.DeleteProject(request, metadata=OPERATOR)).receipt
 
 
-async def purge(memories, project_id: UUID, user_id: str, **fields: Any) -> erasure_pb2.ErasureReceipt:
+async def purge(
+    memories: Memories, project_id: UUID, user_id: str, **fields: Any
+) -> erasure_pb2.ErasureReceipt:
     request = memory_service_pb2.PurgeMemoriesRequest(user_id=user_id, **fields)
     return (await memories.PurgeMemories(request, metadata=as_service(project_id))).receipt
 
 
-async def test_of_a_deleted_project_nothing_is_left(admin, database, superuser) -> None:
+async def test_of_a_deleted_project_nothing_is_left(
+    admin: Admin, database: TestDatabase, superuser: Connection
+) -> None:
     project_id, canary = make_project(database), f"canary{uuid4().hex}"
     tables = seed(superuser, project_id, canary)
     assert find(superuser, canary)
@@ -155,7 +161,9 @@ async def test_of_a_deleted_project_nothing_is_left(admin, database, superuser) 
     assert receipt.done
 
 
-async def test_without_force_a_project_stays_and_is_counted(admin, database, superuser) -> None:
+async def test_without_force_a_project_stays_and_is_counted(
+    admin: Admin, database: TestDatabase, superuser: Connection
+) -> None:
     project_id, canary = make_project(database), f"canary{uuid4().hex}"
     seed(superuser, project_id, canary)
     before = find(superuser, canary, str(project_id))
@@ -165,7 +173,9 @@ async def test_without_force_a_project_stays_and_is_counted(admin, database, sup
     assert counts(await delete(admin, project_id, force=True)) == counts(counted)
 
 
-async def test_another_project_keeps_every_row(admin, database, superuser) -> None:
+async def test_another_project_keeps_every_row(
+    admin: Admin, database: TestDatabase, superuser: Connection
+) -> None:
     project_id, kept, canary = make_project(database), make_project(database), f"canary{uuid4().hex}"
     seed(superuser, kept, canary)
     before = find(superuser, canary, str(kept))
@@ -173,7 +183,9 @@ async def test_another_project_keeps_every_row(admin, database, superuser) -> No
     assert find(superuser, canary, str(kept)) == before
 
 
-async def test_of_a_purged_user_nothing_is_left(memories, database, superuser) -> None:
+async def test_of_a_purged_user_nothing_is_left(
+    memories: Memories, database: TestDatabase, superuser: Connection
+) -> None:
     project_id, user_id = make_project(database), f"user{uuid4().hex}"
     tables = seed(superuser, project_id, user_id)
     answer = b"\x0a\x08\x0a" + bytes([len(user_id)]) + user_id.encode()
@@ -199,7 +211,9 @@ async def test_of_a_purged_user_nothing_is_left(memories, database, superuser) -
     assert ("PurgeMemories", "", "") in records
 
 
-async def test_without_force_a_user_stays_and_is_counted(memories, database, superuser) -> None:
+async def test_without_force_a_user_stays_and_is_counted(
+    memories: Memories, database: TestDatabase, superuser: Connection
+) -> None:
     project_id, user_id = make_project(database), f"user{uuid4().hex}"
     seed(superuser, project_id, user_id)
     before = find(superuser, user_id)
@@ -209,7 +223,9 @@ async def test_without_force_a_user_stays_and_is_counted(memories, database, sup
     assert counts(await purge(memories, project_id, user_id, force=True)) == counts(counted)
 
 
-async def test_other_users_and_projects_keep_every_row(memories, database, superuser) -> None:
+async def test_other_users_and_projects_keep_every_row(
+    memories: Memories, database: TestDatabase, superuser: Connection
+) -> None:
     project_id, other = make_project(database), make_project(database)
     user_id, beside = f"user{uuid4().hex}", f"user{uuid4().hex}"
     seed(superuser, project_id, beside)
@@ -219,7 +235,7 @@ async def test_other_users_and_projects_keep_every_row(memories, database, super
     assert find(superuser, user_id, beside) == before
 
 
-async def test_a_repeat_gets_the_first_receipt(admin, database) -> None:
+async def test_a_repeat_gets_the_first_receipt(admin: Admin, database: TestDatabase) -> None:
     project_id = make_project(database)
     first = await delete(admin, project_id, force=True, request_id=f"r{project_id}")
     assert await delete(admin, project_id, force=True, request_id=f"r{project_id}") == first
@@ -234,7 +250,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_steps")
 async def test_a_large_project_takes_several_calls_and_the_last_answers_for_all(
-    admin, database, superuser
+    admin: Admin, database: TestDatabase, superuser: Connection
 ) -> None:
     project_id, canary = make_project(database), f"canary{uuid4().hex}"
     seed(superuser, project_id, canary)
@@ -249,7 +265,7 @@ async def test_a_large_project_takes_several_calls_and_the_last_answers_for_all(
 
 @pytest.mark.usefixtures("small_steps")
 async def test_a_project_is_closed_before_it_is_emptied(
-    admin, memories, channel, database, superuser
+    admin: Admin, memories: Memories, channel: grpc.aio.Channel, database: TestDatabase, superuser: Connection
 ) -> None:
     project_id = make_project(database)
     seed(superuser, project_id, f"canary{uuid4().hex}")
@@ -262,7 +278,9 @@ async def test_a_project_is_closed_before_it_is_emptied(
     assert (await refusal(listed))[1] == "STORE_NOT_FOUND"
 
 
-async def test_a_request_id_of_another_deletion_closes_nothing(admin, channel, database) -> None:
+async def test_a_request_id_of_another_deletion_closes_nothing(
+    admin: Admin, channel: grpc.aio.Channel, database: TestDatabase
+) -> None:
     gone, project_id = make_project(database), make_project(database)
     await delete(admin, gone, force=True, request_id=f"r{gone}")
     repeat = delete(admin, project_id, force=True, request_id=f"r{gone}")
@@ -271,25 +289,27 @@ async def test_a_request_id_of_another_deletion_closes_nothing(admin, channel, d
     await projects.GetProject(project_service_pb2.GetProjectRequest(), metadata=as_service(project_id))
 
 
-async def test_only_an_operator_deletes_a_project(admin, project_id) -> None:
+async def test_only_an_operator_deletes_a_project(admin: Admin, project_id: UUID) -> None:
     request = admin_service_pb2.DeleteProjectRequest(project_id=str(project_id), force=True)
     for metadata in (as_service(project_id), as_user(project_id, "ann")):
         code, reason, _ = await refusal(admin.DeleteProject(request, metadata=metadata))
         assert reason == "PERMISSION_DENIED", code
 
 
-async def test_a_project_that_is_not_there_is_not_found(admin) -> None:
+async def test_a_project_that_is_not_there_is_not_found(admin: Admin) -> None:
     request = admin_service_pb2.DeleteProjectRequest(project_id=str(uuid4()), force=True)
     assert (await refusal(admin.DeleteProject(request, metadata=OPERATOR)))[1] == "PROJECT_NOT_FOUND"
 
 
-async def test_a_user_purges_nobody_not_even_itself(memories, project_id) -> None:
+async def test_a_user_purges_nobody_not_even_itself(memories: Memories, project_id: UUID) -> None:
     request = memory_service_pb2.PurgeMemoriesRequest(user_id="ann", force=True)
     call = memories.PurgeMemories(request, metadata=as_user(project_id, "ann"))
     assert (await refusal(call))[1] == "PERMISSION_DENIED"
 
 
-async def test_the_deleted_project_s_credential_finds_nothing(admin, channel, database) -> None:
+async def test_the_deleted_project_s_credential_finds_nothing(
+    admin: Admin, channel: grpc.aio.Channel, database: TestDatabase
+) -> None:
     project_id = make_project(database)
     await delete(admin, project_id, force=True)
     projects = project_service_pb2_grpc.ProjectServiceStub(channel)
@@ -297,7 +317,7 @@ async def test_the_deleted_project_s_credential_finds_nothing(admin, channel, da
     assert (await refusal(call))[1] == "PROJECT_NOT_FOUND"
 
 
-def test_the_functions_are_for_whom_they_are_made(superuser) -> None:
+def test_the_functions_are_for_whom_they_are_made(superuser: Connection) -> None:
     for role, function, expected in (
         ("ricordo_app", "erase_project(uuid, boolean)", False),
         ("ricordo_operator", "erase_project(uuid, boolean)", True),
@@ -313,5 +333,5 @@ def test_the_functions_are_for_whom_they_are_made(superuser) -> None:
         assert superuser.execute(statement, [role, f"ricordo.{function}"]).fetchone() == (expected,), function
 
 
-def test_every_project_table_is_seeded(superuser) -> None:
+def test_every_project_table_is_seeded(superuser: Connection) -> None:
     assert set(PROJECT_TABLES) <= {name for (name,) in superuser.execute(TABLES)}

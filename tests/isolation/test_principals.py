@@ -1,5 +1,7 @@
 """What a principal may do holds also when the code above forgets to ask: statements are run without their checks."""
 
+from uuid import UUID
+
 import pytest
 
 from ricordo_server.db import memories as memories_db
@@ -42,22 +44,24 @@ async def refused(attempt) -> str:
 
 
 @pytest.fixture
-def service(project_id) -> Principal:
+def service(project_id: UUID) -> Principal:
     return service_principal(project_id)
 
 
 @pytest.fixture
-def ann(project_id) -> Principal:
+def ann(project_id: UUID) -> Principal:
     return user_principal(project_id, "ann", "team")
 
 
-def reader(project_id, *user_ids: str) -> Principal:
+def reader(project_id: UUID, *user_ids: str) -> Principal:
     kind = PrincipalKind.USER if user_ids else PrincipalKind.SERVICE
     return Principal("reader", kind, project_id, frozenset({Role.READER}), user_ids)
 
 
 @pytest.mark.parametrize("user_ids", [(), ("ann",)])
-async def test_a_reader_writes_nothing(app_database, project_id, service, user_ids):
+async def test_a_reader_writes_nothing(
+    app_database: Database, project_id: UUID, service: Principal, user_ids
+) -> None:
     assert (
         await refused(insert(app_database, reader(project_id, *user_ids), draft("ann")))
         == "PERMISSION_DENIED"
@@ -66,16 +70,20 @@ async def test_a_reader_writes_nothing(app_database, project_id, service, user_i
     assert not await change(app_database, reader(project_id, *user_ids), title="x")
 
 
-async def test_a_user_writes_for_itself_and_for_its_team(app_database, ann):
+async def test_a_user_writes_for_itself_and_for_its_team(app_database: Database, ann: Principal) -> None:
     assert await insert(app_database, ann, draft("ann"), draft("team")) == 2
 
 
 @pytest.mark.parametrize("user_id", ["bob", None])
-async def test_a_user_writes_in_nobody_else_s_name(app_database, ann, user_id):
+async def test_a_user_writes_in_nobody_else_s_name(
+    app_database: Database, ann: Principal, user_id: str | None
+) -> None:
     assert await refused(insert(app_database, ann, draft(user_id))) == "PERMISSION_DENIED"
 
 
-async def test_a_user_publishes_only_where_the_project_lets_it(app_database, service, ann):
+async def test_a_user_publishes_only_where_the_project_lets_it(
+    app_database: Database, service: Principal, ann: Principal
+) -> None:
     assert await refused(insert(app_database, ann, draft("ann", PROJECT))) == "PERMISSION_DENIED"
     await insert(app_database, ann, draft("ann"))
     assert await refused(change(app_database, ann, visibility=PROJECT)) == "PERMISSION_DENIED"
@@ -83,26 +91,32 @@ async def test_a_user_publishes_only_where_the_project_lets_it(app_database, ser
     assert await change(app_database, ann, visibility=PROJECT)
 
 
-async def test_the_setting_lets_nobody_publish_for_another(app_database, service, ann):
+async def test_the_setting_lets_nobody_publish_for_another(
+    app_database: Database, service: Principal, ann: Principal
+) -> None:
     await allow_publishing(app_database, service)
     assert await refused(insert(app_database, ann, draft("bob", PROJECT))) == "PERMISSION_DENIED"
 
 
-async def test_an_acting_service_is_held_to_the_user(app_database, service):
+async def test_an_acting_service_is_held_to_the_user(app_database: Database, service: Principal) -> None:
     acting = service.acting_as("ann")
     assert await refused(insert(app_database, acting, draft("bob"))) == "PERMISSION_DENIED"
     assert await refused(insert(app_database, acting, draft("ann", PROJECT))) == "PERMISSION_DENIED"
     assert await insert(app_database, acting, draft("ann")) == 1
 
 
-async def test_only_an_administrator_changes_the_project(app_database, project_id, service, ann):
+async def test_only_an_administrator_changes_the_project(
+    app_database: Database, project_id: UUID, service: Principal, ann: Principal
+) -> None:
     writer = Principal("writer", PrincipalKind.SERVICE, project_id, frozenset({Role.WRITER}))
     for principal in (writer, ann, service.acting_as("ann"), reader(project_id)):
         async with project_transaction(app_database.pool, principal, timeout=30) as connection:
             assert await projects_db.update_project(connection, ProjectSettings()) is None
 
 
-async def test_what_a_user_deletes_it_takes_back_from_everyone(app_database, service, ann):
+async def test_what_a_user_deletes_it_takes_back_from_everyone(
+    app_database: Database, service: Principal, ann: Principal
+) -> None:
     await insert(app_database, service, draft("ann", PROJECT))
     async with tenant_transaction(app_database, ann, "", timeout=30) as connection:
         deleted = await memories_db.delete_memory(connection, "m-0", None)
@@ -110,7 +124,7 @@ async def test_what_a_user_deletes_it_takes_back_from_everyone(app_database, ser
     assert deleted.visibility is PRIVATE
 
 
-async def test_a_service_s_deletion_leaves_the_visibility(app_database, service):
+async def test_a_service_s_deletion_leaves_the_visibility(app_database: Database, service: Principal) -> None:
     await insert(app_database, service, draft("ann", PROJECT))
     async with tenant_transaction(app_database, service, "", timeout=30) as connection:
         deleted = await memories_db.delete_memory(connection, "m-0", None)

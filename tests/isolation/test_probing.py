@@ -1,10 +1,12 @@
 """What a caller chooses tells it nothing of others: a key or an id that somebody else has is as free as any."""
 
 from typing import Any
+from uuid import UUID
 
 from ricordo.v1 import memory_pb2, memory_service_pb2, scope_pb2
 from tests.fixtures.calls import as_service, as_user
 from tests.fixtures.database import TestDatabase, make_project
+from tests.fixtures.stubs import Memories
 
 pb = memory_service_pb2
 TRIED, BATCH = 1_000, 500
@@ -19,7 +21,7 @@ def memory(name: str, user_id: str, **fields: Any) -> memory_pb2.Memory:
     )
 
 
-async def create(memories, given: list[memory_pb2.Memory], metadata) -> list[str]:
+async def create(memories: Memories, given: list[memory_pb2.Memory], metadata) -> list[str]:
     """What became of each, without what differs anyway."""
     outcomes = []
     for start in range(0, len(given), BATCH):
@@ -29,7 +31,7 @@ async def create(memories, given: list[memory_pb2.Memory], metadata) -> list[str
     return outcomes
 
 
-async def test_no_key_of_another_user_is_told_from_a_free_one(memories, project_id) -> None:
+async def test_no_key_of_another_user_is_told_from_a_free_one(memories: Memories, project_id: UUID) -> None:
     names = [f"key-{number}" for number in range(TRIED)]
     bobs = [memory(name, "bob", key=name) for name in names[::2]]
     assert set(await create(memories, bobs, as_service(project_id))) == {"memory0"}
@@ -38,7 +40,7 @@ async def test_no_key_of_another_user_is_told_from_a_free_one(memories, project_
 
 
 async def test_no_id_of_another_project_is_told_from_a_free_one(
-    memories, database: TestDatabase, project_id
+    memories: Memories, database: TestDatabase, project_id: UUID
 ) -> None:
     names = [f"m-{number}" for number in range(TRIED)]
     other = as_service(make_project(database))
@@ -48,7 +50,7 @@ async def test_no_id_of_another_project_is_told_from_a_free_one(
     assert set(await create(memories, own, as_service(project_id))) == {"memory0"}
 
 
-async def test_a_user_may_not_even_try_ids(memories, project_id) -> None:
+async def test_a_user_may_not_even_try_ids(memories: Memories, project_id: UUID) -> None:
     given = [memory(f"m-{number}", "ann", memory_id=f"m-{number}") for number in range(10)]
     [outcome] = set(await create(memories, given, as_user(project_id, "ann")))
     assert outcome.startswith("error")

@@ -38,11 +38,11 @@ async def restricted(channel: grpc.aio.Channel, database: TestDatabase) -> Place
     return await fill(channel, place)
 
 
-async def ask_store(channel, rpc: str, request, place: Place, token: str = ""):
+async def ask_store(channel: grpc.aio.Channel, rpc: str, request, place: Place, token: str = ""):
     return await ask(channel, f"StoreService.{rpc}", request, token or service(place), place.names)
 
 
-async def grant(channel, place: Place, access) -> None:
+async def grant(channel: grpc.aio.Channel, place: Place, access) -> None:
     granted = store_pb2.StoreGrant(store_id=place.store_id, principal_id="user:ann", access=access)
     assert (await ask_store(channel, "GrantAccess", pb.GrantAccessRequest(grant=granted), place)).reply
 
@@ -54,7 +54,9 @@ def requests(rpc: str, store_id: str, names: Names) -> Iterator[tuple]:
 
 
 @pytest.mark.parametrize("rpc", IN_STORES)
-async def test_without_a_grant_the_store_is_as_absent(channel, restricted: Place, rpc: str) -> None:
+async def test_without_a_grant_the_store_is_as_absent(
+    channel: grpc.aio.Channel, restricted: Place, rpc: str
+) -> None:
     token = bound(restricted, "ann")
     for known, unknown in zip(
         requests(rpc, restricted.store_id, restricted.names),
@@ -78,7 +80,7 @@ async def test_without_a_grant_the_store_is_as_absent(channel, restricted: Place
         ("ListGrants", pb.ListGrantsRequest(store_id="restricted")),
     ],
 )
-async def test_nor_is_it_told_of(channel, restricted: Place, rpc: str, request_) -> None:
+async def test_nor_is_it_told_of(channel: grpc.aio.Channel, restricted: Place, rpc: str, request_) -> None:
     answer = await ask_store(channel, rpc, request_, restricted, bound(restricted, "ann"))
     assert answer.reason == ("STORE_NOT_FOUND" if rpc == "GetStore" else "PERMISSION_DENIED")
     listed = await ask_store(
@@ -89,7 +91,9 @@ async def test_nor_is_it_told_of(channel, restricted: Place, rpc: str, request_)
 
 @pytest.mark.parametrize("access", [READ, WRITE])
 @pytest.mark.parametrize("rpc", IN_STORES)
-async def test_a_grant_opens_it_as_far_as_it_goes(channel, restricted: Place, rpc: str, access) -> None:
+async def test_a_grant_opens_it_as_far_as_it_goes(
+    channel: grpc.aio.Channel, restricted: Place, rpc: str, access
+) -> None:
     await grant(channel, restricted, access)
     for request in requests(rpc, restricted.store_id, restricted.names):
         reason = (await ask(channel, rpc, request, bound(restricted, "ann"), restricted.names)).reason
@@ -98,7 +102,9 @@ async def test_a_grant_opens_it_as_far_as_it_goes(channel, restricted: Place, rp
             assert reason == "PERMISSION_DENIED"
 
 
-async def test_a_writer_of_it_changes_neither_the_store_nor_its_grants(channel, restricted: Place) -> None:
+async def test_a_writer_of_it_changes_neither_the_store_nor_its_grants(
+    channel: grpc.aio.Channel, restricted: Place
+) -> None:
     """An end user manages no store at all; what a service with a grant may is the policies' test."""
     await grant(channel, restricted, WRITE)
     store = store_pb2.Store(store_id="restricted", access=OPEN)
@@ -111,7 +117,7 @@ async def test_a_writer_of_it_changes_neither_the_store_nor_its_grants(channel, 
         assert answer.reason == "PERMISSION_DENIED"
 
 
-async def test_what_is_revoked_is_gone(channel, restricted: Place) -> None:
+async def test_what_is_revoked_is_gone(channel: grpc.aio.Channel, restricted: Place) -> None:
     await grant(channel, restricted, READ)
     revoke = pb.RevokeAccessRequest(store_id="restricted", principal_id="user:ann")
     for _ in range(2):
@@ -127,7 +133,7 @@ async def test_what_is_revoked_is_gone(channel, restricted: Place) -> None:
 
 
 async def test_grants_are_listed_by_principal_and_changed_by_granting_again(
-    channel, restricted: Place
+    channel: grpc.aio.Channel, restricted: Place
 ) -> None:
     for principal_id, access in (("zoe", READ), ("user:ann", READ), ("user:ann", WRITE)):
         granted = store_pb2.StoreGrant(store_id="restricted", principal_id=principal_id, access=access)
@@ -140,7 +146,9 @@ async def test_grants_are_listed_by_principal_and_changed_by_granting_again(
     ]
 
 
-async def test_an_open_store_needs_no_grant_and_one_is_kept_for_later(channel, restricted: Place) -> None:
+async def test_an_open_store_needs_no_grant_and_one_is_kept_for_later(
+    channel: grpc.aio.Channel, restricted: Place
+) -> None:
     user = bound(restricted, "ann")
     read = pb.GetStoreRequest(store_id="restricted")
 
@@ -165,13 +173,17 @@ async def test_an_open_store_needs_no_grant_and_one_is_kept_for_later(channel, r
         ("grant.store_id", store_pb2.StoreGrant(principal_id="p", access=READ)),
     ],
 )
-async def test_what_a_grant_lacks_is_named(channel, restricted: Place, field: str, grant_) -> None:
+async def test_what_a_grant_lacks_is_named(
+    channel: grpc.aio.Channel, restricted: Place, field: str, grant_
+) -> None:
     answer = await ask_store(channel, "GrantAccess", pb.GrantAccessRequest(grant=grant_), restricted)
     assert answer.reason == "INVALID_FIELD"
     assert field in answer.text
 
 
-async def test_a_taken_id_is_told_whether_one_may_see_the_store_or_not(channel, restricted: Place) -> None:
+async def test_a_taken_id_is_told_whether_one_may_see_the_store_or_not(
+    channel: grpc.aio.Channel, restricted: Place
+) -> None:
     """Ids are the project's: that one is taken is all that a service learns."""
     create = pb.CreateStoreRequest(store=store_pb2.Store(store_id="restricted"))
     assert (await ask_store(channel, "CreateStore", create, restricted)).reason == "ID_TAKEN"

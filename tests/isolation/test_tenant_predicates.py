@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import grpc.aio
 import pytest
 import pytest_asyncio
 from sqlalchemy import true
@@ -11,6 +12,7 @@ from sqlalchemy import true
 from ricordo_server.db import connection as connection_module
 from ricordo_server.db import embeddings, memories, revisions, search, sessions, stores, turns
 from ricordo_server.db.tables import PROJECT_TABLES, STORE_TABLES
+from tests.fixtures.database import TestDatabase
 from tests.isolation.rpc_world import Place, absent, ask, fill, make_place, service
 from tests.isolation.test_every_rpc import CASES, channel
 
@@ -59,18 +61,20 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def here(channel, database) -> Place:
+async def here(channel: grpc.aio.Channel, database: TestDatabase) -> Place:
     return await fill(channel, make_place(database))
 
 
-async def run(channel, rpc: str, here: Place) -> None:
+async def run(channel: grpc.aio.Channel, rpc: str, here: Place) -> None:
     for names in (here.names, absent(here.names)):
         for request in CASES[rpc](names):
             await ask(channel, rpc, request, service(here), names)
 
 
 @pytest.mark.parametrize("rpc", OWN)
-async def test_every_statement_names_its_tenant(channel, here: Place, statements: set[str], rpc: str) -> None:
+async def test_every_statement_names_its_tenant(
+    channel: grpc.aio.Channel, here: Place, statements: set[str], rpc: str
+) -> None:
     await run(channel, rpc, here)
     assert {text: missing for text in statements if (missing := lacks(text))} == {}
     assert statements
@@ -89,7 +93,12 @@ async def test_every_statement_names_its_tenant(channel, here: Place, statements
     ],
 )
 async def test_a_predicate_that_is_missing_is_noticed(
-    channel, here: Place, statements: set[str], monkeypatch, module, rpc: str
+    channel: grpc.aio.Channel,
+    here: Place,
+    statements: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+    module,
+    rpc: str,
 ) -> None:
     """Row-level security stands in for it, so that no answer shows the fault; this does."""
     monkeypatch.setattr(module, "in_tenant", lambda table, connection: true())

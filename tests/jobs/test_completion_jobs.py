@@ -66,13 +66,17 @@ async def test_a_worker_prepares_a_model_and_removes_one(settings: Settings, cli
         await wait_for(client, MODEL.name, State.AVAILABLE)
 
 
-async def test_changes_wait_for_one_run_together(client, database, project_id) -> None:
+async def test_changes_wait_for_one_run_together(
+    client: AsyncClient, database: TestDatabase, project_id: UUID
+) -> None:
     await client.project.register_embedding_model(NEW)
     await client.project.drop_embedding_model(NEW)
     assert tasks(database, project_id) == [completion.TASK]
 
 
-async def test_a_run_that_was_too_short_asks_for_another(client, services, database, project_id) -> None:
+async def test_a_run_that_was_too_short_asks_for_another(
+    client: AsyncClient, services: Services, database: TestDatabase, project_id: UUID
+) -> None:
     await write(client)
     call = Call(worker_of(project_id), time.monotonic() + 60)
     await completion.complete_and_go_on(services, call, seconds=60)
@@ -82,7 +86,11 @@ async def test_a_run_that_was_too_short_asks_for_another(client, services, datab
 
 
 async def test_a_look_at_all_asks_for_a_run_only_where_something_is_missing(
-    client, services, database, project_id, monkeypatch
+    client: AsyncClient,
+    services: Services,
+    database: TestDatabase,
+    project_id: UUID,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def look() -> list[str]:
         await completion.request_where_incomplete(services, Call(HOUSEKEEPER, time.monotonic() + 300))

@@ -37,7 +37,7 @@ from ricordo_server.domain.failure import FailureClass, StepError
 from ricordo_server.domain.principal import HOUSEKEEPER
 from ricordo_server.jobs import pipelines as jobs
 from ricordo_server.jobs.kind import JobKind
-from ricordo_server.server import open_services
+from ricordo_server.server import Services, open_services
 from tests.fixtures.calls import as_user, refusal
 from tests.fixtures.database import TestDatabase
 from tests.jobs.queue import worker
@@ -267,7 +267,7 @@ async def test_a_failing_user_stops_no_other_and_is_read_next_time(
 ) -> None:
     learn = pipeline_runs.learn
 
-    async def refuse_bob(services, call, policy, passage, kind):
+    async def refuse_bob(services: Services, call, policy, passage, kind):
         if passage.scope.user_id == "bob":
             raise StepError(FailureClass.TRANSIENT, "no")
         return await learn(services, call, policy, passage, kind)
@@ -365,7 +365,7 @@ async def test_what_is_masked_changes_and_nothing_else(world: World) -> None:
         ({"display_name": "x" * 1_025}, "pipeline.display_name"),
     ],
 )
-async def test_what_breaks_a_rule_is_refused_with_its_field(world: World, fields, field) -> None:
+async def test_what_breaks_a_rule_is_refused_with_its_field(world: World, fields, field: str) -> None:
     code, _, refused = await refusal(world.create(**fields))
     assert (code, refused) == (grpc.StatusCode.INVALID_ARGUMENT, field)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -52,7 +53,7 @@ class Attack:
 
 
 async def test_an_injection_reaches_nothing_beyond_its_own_source(
-    world: World, fake: FakeChat, database: TestDatabase, project_id, tally: Tally
+    world: World, fake: FakeChat, database: TestDatabase, project_id: UUID, tally: Tally
 ) -> None:
     other = make_project(database)
     bobs = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=VICTIM, scope=scope_pb2.Scope(user_id="bob"))

@@ -1,6 +1,7 @@
 """A service acts as an end user for one call: what that call sees and writes is the user's."""
 
 from urllib.parse import quote
+from uuid import UUID
 
 import grpc
 import grpc.aio
@@ -18,6 +19,7 @@ from ricordo.v1 import store_service_pb2 as stores_pb
 from ricordo.v1.store_pb2 import Store
 from tests.fixtures.calls import OPERATOR, as_user, refusal
 from tests.fixtures.project_settings import update
+from tests.fixtures.stubs import Identity, Memories
 
 pb = memory_service_pb2
 DENIED = grpc.StatusCode.PERMISSION_DENIED
@@ -41,12 +43,12 @@ def creation(
     return pb.CreateMemoryRequest(memory=memory, request_id=request_id)
 
 
-async def list_contents(memories, **call: object) -> list[str]:
+async def list_contents(memories: Memories, **call: object) -> list[str]:
     reply = await memories.ListMemories(pb.ListMemoriesRequest(), **call)
     return sorted(memory.content for memory in reply.memories)
 
 
-async def test_the_call_sees_what_the_user_sees(memories):
+async def test_the_call_sees_what_the_user_sees(memories: Memories) -> None:
     await memories.CreateMemory(creation("ann", "ann's"))
     await memories.CreateMemory(creation("bob", "bob's"))
     await memories.CreateMemory(creation("bob", "everyone's", visibility=PROJECT))
@@ -55,13 +57,13 @@ async def test_the_call_sees_what_the_user_sees(memories):
 
 
 @pytest.mark.parametrize("request_", [creation("bob"), creation(""), creation("ann", visibility=PROJECT)])
-async def test_the_call_writes_in_the_user_s_name_only(memories, request_):
+async def test_the_call_writes_in_the_user_s_name_only(memories: Memories, request_) -> None:
     code, reason, _ = await refusal(memories.CreateMemory(request_, **acting("ann")))
     assert (code, reason) == (DENIED, "PERMISSION_DENIED")
     assert await list_contents(memories) == []
 
 
-async def test_the_call_may_not_name_another_user(memories):
+async def test_the_call_may_not_name_another_user(memories: Memories) -> None:
     scope = scope_pb2.ScopeFilter(matching=scope_pb2.Scope(user_id="bob"))
     code, _, field = await refusal(
         memories.ListMemories(pb.ListMemoriesRequest(scope=scope), **acting("ann"))
@@ -69,7 +71,7 @@ async def test_the_call_may_not_name_another_user(memories):
     assert (code, field) == (DENIED, "scope")
 
 
-async def test_the_call_administers_nothing(channel):
+async def test_the_call_administers_nothing(channel: grpc.aio.Channel) -> None:
     projects = project_service_pb2_grpc.ProjectServiceStub(channel)
     stores = store_service_pb2_grpc.StoreServiceStub(channel)
     for call in (
@@ -79,7 +81,7 @@ async def test_the_call_administers_nothing(channel):
         assert (await refusal(call))[0] is DENIED
 
 
-async def test_a_request_id_belongs_to_the_user_it_was_sent_for(memories):
+async def test_a_request_id_belongs_to_the_user_it_was_sent_for(memories: Memories) -> None:
     first = await memories.CreateMemory(creation("ann", request_id="r1"), **acting("ann"))
     second = await memories.CreateMemory(creation("bob", request_id="r1"), **acting("bob"))
     again = await memories.CreateMemory(creation("ann", request_id="r1"), **acting("ann"))
@@ -88,14 +90,14 @@ async def test_a_request_id_belongs_to_the_user_it_was_sent_for(memories):
 
 
 @pytest.mark.parametrize("user_id", ["ann", "änne/ß %41", "📎", "a,b"])
-async def test_the_user_is_the_one_that_was_named(identity, user_id):
+async def test_the_user_is_the_one_that_was_named(identity: Identity, user_id: str) -> None:
     who = await identity.WhoAmI(identity_service_pb2.WhoAmIRequest(), **acting(user_id))
     assert list(who.user_ids) == [user_id]
     assert (who.kind, list(who.roles)) == (identity_service_pb2.PRINCIPAL_KIND_USER, ["writer"])
 
 
 @pytest.mark.parametrize("token", ["user", OPERATOR])
-async def test_nobody_else_acts_as_a_user(identity, project_id, token):
+async def test_nobody_else_acts_as_a_user(identity: Identity, project_id: UUID, token) -> None:
     credential = as_user(project_id, "bob") if token == "user" else token
     metadata = [*credential, ("ricordo-act-as", "ann")]
     call = identity.WhoAmI(identity_service_pb2.WhoAmIRequest(), metadata=metadata)
@@ -103,7 +105,7 @@ async def test_nobody_else_acts_as_a_user(identity, project_id, token):
 
 
 @pytest.mark.parametrize("encoded", ["%ff", "%20", "a" * 513, "a%00b"])
-async def test_what_names_no_user_is_refused(identity, encoded):
+async def test_what_names_no_user_is_refused(identity: Identity, encoded) -> None:
     call = identity.WhoAmI(identity_service_pb2.WhoAmIRequest(), metadata=[("ricordo-act-as", encoded)])
     code, _, field = await refusal(call)
     assert (code, field) == (INVALID, "ricordo-act-as")

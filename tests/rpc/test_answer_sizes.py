@@ -19,6 +19,7 @@ from ricordo_server.domain.limits import MAX_ANSWER_BYTES, MAX_CLIENT_BYTES
 from ricordo_server.rpc.context_service import check_deliverable
 from ricordo_server.rpc.pages import omit_excess
 from tests.fixtures.calls import refusal
+from tests.fixtures.stubs import Memories, Sessions
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 KIB = 1024
@@ -35,7 +36,7 @@ def procedure(**details: object) -> memory_pb2.Memory:
     return memory_pb2.Memory(kind=memory_pb2.MEMORY_KIND_PROCEDURAL, procedural=details)
 
 
-async def test_a_procedure_is_bounded_as_a_whole(memories):
+async def test_a_procedure_is_bounded_as_a_whole(memories: Memories) -> None:
     """Each list within its own bound, 1.2 MiB together."""
     texts = ["s" * 1_200] * 200
     memory = procedure(**dict.fromkeys(("steps", "resources", "allowed_tools", "trigger_conditions"), texts))
@@ -47,7 +48,7 @@ async def test_a_procedure_is_bounded_as_a_whole(memories):
     assert await refusal(update) == (INVALID, "LIMIT_EXCEEDED", "memory.procedural")
 
 
-async def test_a_memory_over_a_mebibyte_is_refused(memories):
+async def test_a_memory_over_a_mebibyte_is_refused(memories: Memories) -> None:
     memory = fact(memory_id="m", tags=["t" * 512] * 3_000)
     limited = (INVALID, "LIMIT_EXCEEDED", "memory")
     assert await refusal(memories.CreateMemory(pb.CreateMemoryRequest(memory=memory))) == limited
@@ -58,14 +59,14 @@ async def test_a_memory_over_a_mebibyte_is_refused(memories):
     assert batch.results[1].HasField("memory")
 
 
-async def test_a_turn_over_a_mebibyte_is_refused(sessions):
+async def test_a_turn_over_a_mebibyte_is_refused(sessions: Sessions) -> None:
     turn = turn_pb2.Turn(role="user", tool_calls=[turn_pb2.ToolCall(name="n" * 512)] * 3_000)
     scope = scope_pb2.Scope(user_id="ann", session_id="s1")
     call = sessions.RecordTurn(turns_pb.RecordTurnRequest(scope=scope, turn=turn))
     assert await refusal(call) == (INVALID, "LIMIT_EXCEEDED", "turn")
 
 
-async def test_the_largest_procedures_can_be_written_and_listed(memories):
+async def test_the_largest_procedures_can_be_written_and_listed(memories: Memories) -> None:
     memory = procedure(steps=["s" * KIB] * 100, resources=["r" * KIB] * 100)
     memory.provenance.turn_ids.extend(["t" * 512] * 500)
     for _ in range(8):
@@ -78,7 +79,7 @@ async def test_the_largest_procedures_can_be_written_and_listed(memories):
     assert seen == 8
 
 
-async def test_a_batch_of_memories_with_tags_is_answered(memories):
+async def test_a_batch_of_memories_with_tags_is_answered(memories: Memories) -> None:
     batch = [fact(f"tea {number}", tags=["t" * 480] * 30) for number in range(500)]
     answer = await memories.BatchCreateMemories(pb.BatchCreateMemoriesRequest(memories=batch))
     assert answer.ByteSize() <= MAX_ANSWER_BYTES
@@ -90,7 +91,7 @@ async def test_a_batch_of_memories_with_tags_is_answered(memories):
     assert read.create_time == last.create_time
 
 
-async def test_hits_with_provenance_are_answered(memories):
+async def test_hits_with_provenance_are_answered(memories: Memories) -> None:
     provenance = memory_pb2.Provenance(turn_ids=["t" * 512] * 500)
     batches = [[fact(f"tea {number}", provenance=provenance) for number in range(25)]] * 2
     for batch in batches:
@@ -102,7 +103,7 @@ async def test_hits_with_provenance_are_answered(memories):
     assert answer.hits[-1].score > 0
 
 
-async def test_a_batch_of_turns_with_keys_and_labels_is_answered(sessions):
+async def test_a_batch_of_turns_with_keys_and_labels_is_answered(sessions: Sessions) -> None:
     scope = scope_pb2.Scope(session_id="s" * 512)
     scope.MergeFrom(scope_pb2.Scope(user_id=SCOPE.user_id, labels=dict(list(SCOPE.labels.items())[:3])))
     names = dict.fromkeys(("agent_id", "tool_call_id", "tool_name", "model_name"), "n" * 512)
@@ -118,7 +119,7 @@ async def test_a_batch_of_turns_with_keys_and_labels_is_answered(sessions):
     assert turns[-1].content_omitted
 
 
-async def test_a_batch_of_errors_is_answered(memories):
+async def test_a_batch_of_errors_is_answered(memories: Memories) -> None:
     """Each refusal quotes its key, which may be long and grow when it is quoted."""
     batch = [fact(key="\U000e0001" * 128)] * 500
     answer = await memories.BatchCreateMemories(pb.BatchCreateMemoriesRequest(memories=batch))
@@ -134,7 +135,7 @@ def largest_hit() -> pb.MemoryHit:
     return pb.MemoryHit(memory=memory, score=0.5, distance=0.5, legs=legs, embedding=[0.1] * 4_000)
 
 
-def test_two_hundred_largest_hits_fit():
+def test_two_hundred_largest_hits_fit() -> None:
     answer = pb.SearchMemoriesResponse(hits=[largest_hit()] * 200)
     omit_excess(answer, answer.hits)
     assert answer.ByteSize() <= MAX_ANSWER_BYTES
@@ -145,7 +146,7 @@ def test_two_hundred_largest_hits_fit():
     assert not last.memory.HasField("scope")
 
 
-def test_vectors_count_even_when_the_memories_are_small():
+def test_vectors_count_even_when_the_memories_are_small() -> None:
     hit = pb.MemoryHit(memory=fact(), score=0.5, embedding=[0.1] * 4_000)
     answer = pb.SearchMemoriesResponse(hits=[hit] * 200, report=search_pb2.SearchReport(exact=True))
     assert answer.ByteSize() > MAX_ANSWER_BYTES
@@ -154,7 +155,7 @@ def test_vectors_count_even_when_the_memories_are_small():
     assert answer.report.exact
 
 
-def test_five_hundred_of_the_largest_results_fit():
+def test_five_hundred_of_the_largest_results_fit() -> None:
     """What is kept of every item leaves room: with the largest key of all it is under 3 KiB."""
     answer = pb.BatchCreateMemoriesResponse(results=[pb.MemoryResult(memory=largest_hit().memory)] * 500)
     omit_excess(answer, answer.results)
@@ -162,14 +163,14 @@ def test_five_hundred_of_the_largest_results_fit():
     assert sum(not result.memory.content_omitted for result in answer.results) >= 10
 
 
-def test_an_answer_within_the_bound_stays_as_it_is():
+def test_an_answer_within_the_bound_stays_as_it_is() -> None:
     answer = pb.SearchMemoriesResponse(hits=[largest_hit()] * 5)
     before = answer.SerializeToString()
     omit_excess(answer, answer.hits)
     assert answer.SerializeToString() == before
 
 
-def test_a_context_whose_text_alone_is_too_large_is_refused_with_advice():
+def test_a_context_whose_text_alone_is_too_large_is_refused_with_advice() -> None:
     """A client would refuse it anyway, and not say why."""
     with pytest.raises(DomainError, match="LIMIT_EXCEEDED: max_tokens"):
         check_deliverable(context_pb.BuildContextResponse(text=" " * MAX_CLIENT_BYTES))

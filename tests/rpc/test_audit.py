@@ -1,9 +1,10 @@
 """The audit over a real server: acts leave a record, denials a bounded number, and content none."""
 
 import asyncio
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import grpc
+import grpc.aio
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from ricordo.v1 import (
@@ -22,20 +23,21 @@ from ricordo_server.domain.principal import Principal, PrincipalKind, Role
 from tests.fixtures.calls import OPERATOR, as_user, refusal
 from tests.fixtures.database import TestDatabase, make_project
 from tests.fixtures.project_settings import update
+from tests.fixtures.stubs import Admin, Projects, Stores
 
 pb, st, ad = project_service_pb2, store_service_pb2, admin_service_pb2
 DONE, DENIED = audit_pb2.AUDIT_OUTCOME_DONE, audit_pb2.AUDIT_OUTCOME_DENIED
 
 
-async def read(projects, **fields) -> list[audit_pb2.AuditRecord]:
+async def read(projects: Projects, **fields) -> list[audit_pb2.AuditRecord]:
     return list((await projects.ListAuditRecords(pb.ListAuditRecordsRequest(**fields))).records)
 
 
-async def told(projects) -> list[tuple[str, int, str]]:
+async def told(projects: Projects) -> list[tuple[str, int, str]]:
     return [(record.action, record.outcome, record.subject) for record in await read(projects)]
 
 
-async def test_each_administrative_act_leaves_a_record(projects, stores):
+async def test_each_administrative_act_leaves_a_record(projects: Projects, stores: Stores) -> None:
     store = store_pb2.Store(store_id="notes", description="secret plans")
     await stores.CreateStore(st.CreateStoreRequest(store=store))
     mask = FieldMask(paths=["description", "access"])
@@ -58,20 +60,22 @@ async def test_each_administrative_act_leaves_a_record(projects, stores):
     assert {record.principal_id for record in await read(projects)} == {"development"}
 
 
-async def test_what_fails_leaves_none(projects, stores):
+async def test_what_fails_leaves_none(projects: Projects, stores: Stores) -> None:
     store = store_pb2.Store(store_id="default")
     assert (await refusal(stores.CreateStore(st.CreateStoreRequest(store=store))))[1] == "ID_TAKEN"
     assert await told(projects) == []
 
 
-async def test_a_repeat_leaves_no_second_one(projects, stores):
+async def test_a_repeat_leaves_no_second_one(projects: Projects, stores: Stores) -> None:
     request = st.CreateStoreRequest(store=store_pb2.Store(store_id="notes"), request_id="r")
     for _ in range(2):
         await stores.CreateStore(request)
     assert len(await read(projects)) == 1
 
 
-async def test_a_flood_of_denials_is_a_handful_of_records(projects, stores, project_id):
+async def test_a_flood_of_denials_is_a_handful_of_records(
+    projects: Projects, stores: Stores, project_id: UUID
+) -> None:
     request = st.CreateStoreRequest(store=store_pb2.Store(store_id="notes"))
     for _ in range(25):
         assert (await refusal(stores.CreateStore(request, metadata=as_user(project_id, "ann"))))[
@@ -84,7 +88,9 @@ async def test_a_flood_of_denials_is_a_handful_of_records(projects, stores, proj
     assert (last.principal_id, last.user_id, last.subject) == ("user:ann", "ann", "")
 
 
-async def test_denials_hold_no_content(channel, projects, project_id):
+async def test_denials_hold_no_content(
+    channel: grpc.aio.Channel, projects: Projects, project_id: UUID
+) -> None:
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
     memory = memory_pb2.Memory(kind=memory_pb2.MEMORY_KIND_SEMANTIC, content="canary", key="canary")
     request = memory_service_pb2.CreateMemoryRequest(memory=memory, request_id="canary")
@@ -93,7 +99,7 @@ async def test_denials_hold_no_content(channel, projects, project_id):
     assert "canary" not in str(record)
 
 
-async def test_concurrent_denials_are_all_answered(stores, project_id):
+async def test_concurrent_denials_are_all_answered(stores: Stores, project_id: UUID) -> None:
     request = st.CreateStoreRequest(store=store_pb2.Store(store_id="notes"))
     calls = [
         stores.CreateStore(request, metadata=as_user(project_id, f"user{number}")) for number in range(50)
@@ -102,12 +108,12 @@ async def test_concurrent_denials_are_all_answered(stores, project_id):
     assert {reason for _, reason, _ in answers} == {"PERMISSION_DENIED"}
 
 
-async def test_only_administrators_read_it(projects, project_id):
+async def test_only_administrators_read_it(projects: Projects, project_id: UUID) -> None:
     call = projects.ListAuditRecords(pb.ListAuditRecordsRequest(), metadata=as_user(project_id, "ann"))
     assert (await refusal(call))[1] == "PERMISSION_DENIED"
 
 
-async def test_it_is_read_by_pages(projects, stores):
+async def test_it_is_read_by_pages(projects: Projects, stores: Stores) -> None:
     for number in range(3):
         store = store_pb2.Store(store_id=f"store-{number}")
         await stores.CreateStore(st.CreateStoreRequest(store=store))
@@ -119,7 +125,7 @@ async def test_it_is_read_by_pages(projects, stores):
     assert (subjects, second.next_page_token) == (["store-2", "store-1", "store-0"], "")
 
 
-def test_denials_are_counted_by_principal_method_and_hour(project_id):
+def test_denials_are_counted_by_principal_method_and_hour(project_id: UUID) -> None:
     now = 0.0
     counts = DenialCounts(clock=lambda: now)
     ann, bob = (
@@ -132,12 +138,12 @@ def test_denials_are_counted_by_principal_method_and_hour(project_id):
     assert counts.count(ann, "x") == 1
 
 
-async def by_operators(admin, **fields) -> list[tuple[str, str, str]]:
+async def by_operators(admin: Admin, **fields) -> list[tuple[str, str, str]]:
     answer = await admin.ListOperatorRecords(ad.ListOperatorRecordsRequest(**fields), metadata=OPERATOR)
     return [(record.action, record.principal_id, record.subject) for record in answer.records]
 
 
-async def test_operators_read_what_operators_did(admin):
+async def test_operators_read_what_operators_did(admin: Admin) -> None:
     organization = project_pb2.Organization(display_name="acme")
     made = await admin.CreateOrganization(
         ad.CreateOrganizationRequest(organization=organization), metadata=OPERATOR
@@ -147,8 +153,8 @@ async def test_operators_read_what_operators_did(admin):
 
 
 async def test_of_one_project_they_read_what_was_done_to_it_also_once_it_is_gone(
-    admin, database: TestDatabase
-):
+    admin: Admin, database: TestDatabase
+) -> None:
     project_id, other = make_project(database), make_project(database)
     mask = FieldMask(paths=["stored_memories"])
     for each in (project_id, other):
@@ -163,17 +169,17 @@ async def test_of_one_project_they_read_what_was_done_to_it_also_once_it_is_gone
     ]
 
 
-async def test_what_projects_did_is_not_among_it(admin, stores):
+async def test_what_projects_did_is_not_among_it(admin: Admin, stores: Stores) -> None:
     await stores.CreateStore(st.CreateStoreRequest(store=store_pb2.Store(store_id=f"notes-{uuid4().hex}")))
     assert "CreateStore" not in {action for action, _, _ in await by_operators(admin, page_size=1_000)}
 
 
-async def test_only_operators_read_it(admin):
+async def test_only_operators_read_it(admin: Admin) -> None:
     call = admin.ListOperatorRecords(ad.ListOperatorRecordsRequest())
     assert (await refusal(call))[1] == "PERMISSION_DENIED"
 
 
-async def test_it_is_read_by_pages_too(admin, project_id):
+async def test_it_is_read_by_pages_too(admin: Admin, project_id: UUID) -> None:
     for name in ("stored_memories", "stored_bytes", "concurrent_requests"):
         request = ad.UpdateProjectLimitsRequest(
             project_id=str(project_id), update_mask=FieldMask(paths=[name])

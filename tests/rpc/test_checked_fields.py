@@ -3,6 +3,7 @@
 import asyncio
 
 import grpc
+import grpc.aio
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -19,6 +20,7 @@ from ricordo_server.domain.errors import DomainError
 from ricordo_server.embedding.hashing import HashingEmbedder
 from ricordo_server.rpc.interceptors import Deadline
 from tests.fixtures.calls import refusal
+from tests.fixtures.stubs import Memories
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 Scope = scope_pb2.Scope
@@ -41,7 +43,9 @@ BLANK_SCOPES = {
 
 
 @pytest.mark.parametrize(("scope", "field"), BLANK_SCOPES.values(), ids=BLANK_SCOPES)
-async def test_a_blank_scope_value_neither_widens_a_read_nor_writes_ownerless(memories, scope, field):
+async def test_a_blank_scope_value_neither_widens_a_read_nor_writes_ownerless(
+    memories: Memories, scope, field
+) -> None:
     await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact(scope=Scope(user_id="bob"))))
     for rule in ("matching", "exactly"):
         given = scope_pb2.ScopeFilter(**{rule: scope})
@@ -51,7 +55,7 @@ async def test_a_blank_scope_value_neither_widens_a_read_nor_writes_ownerless(me
     assert await refusal(writing) == (INVALID, "INVALID_FIELD", f"memory.scope.{field}")
 
 
-async def test_a_blank_session_id_is_not_replaced(channel):
+async def test_a_blank_session_id_is_not_replaced(channel: grpc.aio.Channel) -> None:
     sessions = session_service_pb2_grpc.SessionServiceStub(channel)
     session = session_pb2.Session(scope=Scope(user_id="ann", session_id=" "))
     call = sessions.CreateSession(session_service_pb2.CreateSessionRequest(session=session))
@@ -59,7 +63,7 @@ async def test_a_blank_session_id_is_not_replaced(channel):
 
 
 @pytest.mark.parametrize("name", ["a\0b", "Ticket", ""])
-async def test_custom_types_of_a_query_are_checked(memories, name):
+async def test_custom_types_of_a_query_are_checked(memories: Memories, name: str) -> None:
     bad = (INVALID, "INVALID_FIELD", "custom_types[1]")
     names = ["ticket", name]
     assert await refusal(memories.ListMemories(pb.ListMemoriesRequest(custom_types=names))) == bad
@@ -68,7 +72,7 @@ async def test_custom_types_of_a_query_are_checked(memories, name):
     assert await refusal(memories.SearchMemories(searching)) == bad
 
 
-async def test_custom_types_of_a_query_are_counted(memories):
+async def test_custom_types_of_a_query_are_counted(memories: Memories) -> None:
     call = memories.ListMemories(pb.ListMemoriesRequest(custom_types=["ticket"] * 65))
     assert await refusal(call) == (INVALID, "LIMIT_EXCEEDED", "custom_types")
 
@@ -76,13 +80,13 @@ async def test_custom_types_of_a_query_are_counted(memories):
 @pytest.mark.parametrize(
     ("kind", "name"), [(m.MEMORY_KIND_CUSTOM, "a\0b"), (m.MEMORY_KIND_SEMANTIC, "ticket")]
 )
-async def test_the_custom_type_of_a_key_is_checked(memories, kind, name):
+async def test_the_custom_type_of_a_key_is_checked(memories: Memories, kind, name: str) -> None:
     key = pb.MemoryKey(kind=kind, key="k", custom_type=name)
     call = memories.GetMemory(pb.GetMemoryRequest(memory_key=key))
     assert await refusal(call) == (INVALID, "INVALID_FIELD", "memory_key.custom_type")
 
 
-async def test_a_long_made_key_can_be_read_by(memories):
+async def test_a_long_made_key_can_be_read_by(memories: Memories) -> None:
     profile = m.ProfileDetails(schema_id="person", field_name="f" * 512)
     memory = m.Memory(kind=m.MEMORY_KIND_PROFILE, content="x", profile=profile)
     terms = m.TaxonomicDetails(domain="d" * 512, term="t" * 512)
@@ -94,7 +98,7 @@ async def test_a_long_made_key_can_be_read_by(memories):
         assert (await memories.GetMemory(pb.GetMemoryRequest(memory_key=key))).memory == created
 
 
-async def test_a_hybrid_search_by_vector_alone_says_why_it_was_semantic(memories):
+async def test_a_hybrid_search_by_vector_alone_says_why_it_was_semantic(memories: Memories) -> None:
     await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact()))
     vector = [1.0] + [0.0] * 63
     options = search_pb2.SearchOptions(query_embedding=vector)
@@ -107,13 +111,13 @@ async def test_a_hybrid_search_by_vector_alone_says_why_it_was_semantic(memories
 
 
 @pytest.mark.parametrize("content", ["", " \n"])
-async def test_an_update_does_not_empty_a_memory(memories, content):
+async def test_an_update_does_not_empty_a_memory(memories: Memories, content: str) -> None:
     created = (await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact()))).memory
     call = memories.UpdateMemory(update(m.Memory(memory_id=created.memory_id, content=content), "content"))
     assert await refusal(call) == (INVALID, "INVALID_FIELD", "memory.content")
 
 
-async def test_an_update_may_empty_a_document_and_what_has_steps(memories):
+async def test_an_update_may_empty_a_document_and_what_has_steps(memories: Memories) -> None:
     document = m.Memory(kind=m.MEMORY_KIND_DOCUMENT, key="/a", content="x")
     steps = m.ProceduralDetails(steps=["one"])
     procedure = m.Memory(kind=m.MEMORY_KIND_PROCEDURAL, content="x")
@@ -126,13 +130,13 @@ async def test_an_update_may_empty_a_document_and_what_has_steps(memories):
         assert (await memories.UpdateMemory(update(change, *paths))).memory.content == ""
 
 
-async def test_a_put_with_a_mask_makes_no_empty_memory(memories):
+async def test_a_put_with_a_mask_makes_no_empty_memory(memories: Memories) -> None:
     put = pb.PutMemoryRequest(memory=fact("", key="k", title="t"), update_mask=FieldMask(paths=["title"]))
     assert await refusal(memories.PutMemory(put)) == (INVALID, "INVALID_FIELD", "memory.content")
 
 
 @pytest.mark.parametrize(("left", "passes"), [(None, True), (60.0, True), (0.0, False), (-1.0, False)])
-async def test_a_deadline_that_has_passed_is_not_taken_for_none(left, passes):
+async def test_a_deadline_that_has_passed_is_not_taken_for_none(left: float | None, passes: bool) -> None:
     class Context:
         def time_remaining(self) -> float | None:
             return left
@@ -149,7 +153,9 @@ async def test_a_deadline_that_has_passed_is_not_taken_for_none(left, passes):
             await call
 
 
-async def test_a_fault_of_the_model_costs_the_vectors_and_not_the_write(memories, monkeypatch):
+async def test_a_fault_of_the_model_costs_the_vectors_and_not_the_write(
+    memories: Memories, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def fail(self: object, texts: object, kind: object) -> None:
         raise RuntimeError("a bug")
 

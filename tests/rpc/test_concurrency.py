@@ -14,6 +14,7 @@ from ricordo.v1 import (
     turn_pb2,
 )
 from tests.fixtures.calls import read_refusal
+from tests.fixtures.stubs import Memories, Sessions
 
 pb, turns_pb = memory_service_pb2, session_service_pb2
 WRITERS = 50
@@ -29,16 +30,16 @@ def fact(content: str, key: str = "k") -> memory_pb2.Memory:
     return memory_pb2.Memory(kind=memory_pb2.MEMORY_KIND_SEMANTIC, key=key, content=content)
 
 
-async def all_turns(sessions) -> list[turn_pb2.Turn]:
+async def all_turns(sessions: Sessions) -> list[turn_pb2.Turn]:
     return list((await sessions.ListTurns(turns_pb.ListTurnsRequest(page_size=1000))).turns)
 
 
-async def all_revisions(memories, memory_id: str) -> list[memory_pb2.MemoryRevision]:
+async def all_revisions(memories: Memories, memory_id: str) -> list[memory_pb2.MemoryRevision]:
     request = pb.ListMemoryRevisionsRequest(memory_id=memory_id, page_size=1000)
     return list((await memories.ListMemoryRevisions(request)).revisions)
 
 
-async def test_turns_of_one_session_are_numbered_without_gap_or_double(sessions):
+async def test_turns_of_one_session_are_numbered_without_gap_or_double(sessions: Sessions) -> None:
     answers = await asyncio.gather(*(sessions.RecordTurn(recording(str(n))) for n in range(WRITERS)))
     assert sorted(answer.turn.turn_seq for answer in answers) == list(range(1, WRITERS + 1))
     turns = await all_turns(sessions)  # by create_time
@@ -48,7 +49,7 @@ async def test_turns_of_one_session_are_numbered_without_gap_or_double(sessions)
     assert (session.last_turn_seq, session.last_activity_time) == (WRITERS, turns[-1].create_time)
 
 
-async def test_batches_of_one_session_do_not_interleave(sessions):
+async def test_batches_of_one_session_do_not_interleave(sessions: Sessions) -> None:
     def batch(writer: int) -> turns_pb.BatchRecordTurnsRequest:
         turns = [turn_pb2.Turn(role="user", content=f"{writer}.{number}") for number in range(10)]
         return turns_pb.BatchRecordTurnsRequest(scope=SCOPE, turns=turns)
@@ -61,7 +62,7 @@ async def test_batches_of_one_session_do_not_interleave(sessions):
         assert [t.content for t in turns[start : start + 10]] == [f"{writer}.{n}" for n in range(10)]
 
 
-async def test_one_idempotency_key_at_once_makes_one_turn(sessions):
+async def test_one_idempotency_key_at_once_makes_one_turn(sessions: Sessions) -> None:
     """Every second writer has the same key, the others have none."""
     requests = [
         recording(str(number), idempotency_key="same" if number % 2 else "") for number in range(WRITERS)
@@ -73,7 +74,7 @@ async def test_one_idempotency_key_at_once_makes_one_turn(sessions):
     assert [turn.turn_seq for turn in await all_turns(sessions)] == list(range(1, WRITERS // 2 + 2))
 
 
-async def test_batches_with_the_same_keys_at_once_record_each_once(sessions):
+async def test_batches_with_the_same_keys_at_once_record_each_once(sessions: Sessions) -> None:
     turns = [turn_pb2.Turn(role="user", content=str(n), idempotency_key=f"k{n}") for n in range(20)]
     orders = [turns if writer % 2 else turns[::-1] for writer in range(20)]
     answers = await asyncio.gather(
@@ -88,7 +89,7 @@ async def test_batches_with_the_same_keys_at_once_record_each_once(sessions):
     assert [turn.turn_seq for turn in await all_turns(sessions)] == list(range(1, 21))
 
 
-async def test_a_session_deleted_among_its_writers_leaves_dense_numbers(sessions):
+async def test_a_session_deleted_among_its_writers_leaves_dense_numbers(sessions: Sessions) -> None:
     async def delete() -> int:
         await asyncio.sleep(0.05)
         answer = await sessions.DeleteSession(turns_pb.DeleteSessionRequest(scope=SCOPE))
@@ -103,7 +104,9 @@ async def test_a_session_deleted_among_its_writers_leaves_dense_numbers(sessions
     assert [turn.turn_seq for turn in left] == list(range(1, len(left) + 1))
 
 
-async def test_one_request_id_at_once_has_one_effect_and_one_answer(sessions, memories):
+async def test_one_request_id_at_once_has_one_effect_and_one_answer(
+    sessions: Sessions, memories: Memories
+) -> None:
     request = recording("once", request_id="r1")
     answers = await asyncio.gather(*(sessions.RecordTurn(request) for _ in range(WRITERS)))
     assert len({answer.SerializeToString(deterministic=True) for answer in answers}) == 1
@@ -114,7 +117,7 @@ async def test_one_request_id_at_once_has_one_effect_and_one_answer(sessions, me
     assert len((await memories.ListMemories(pb.ListMemoriesRequest())).memories) == 1
 
 
-async def test_a_key_is_created_by_exactly_one_writer(memories):
+async def test_a_key_is_created_by_exactly_one_writer(memories: Memories) -> None:
     calls = [memories.CreateMemory(pb.CreateMemoryRequest(memory=fact(str(n)))) for n in range(20)]
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     errors = [outcome for outcome in outcomes if isinstance(outcome, grpc.aio.AioRpcError)]
@@ -122,7 +125,7 @@ async def test_a_key_is_created_by_exactly_one_writer(memories):
     assert len((await memories.ListMemories(pb.ListMemoriesRequest())).memories) == 1
 
 
-async def test_puts_on_one_key_make_a_revision_each(memories):
+async def test_puts_on_one_key_make_a_revision_each(memories: Memories) -> None:
     puts = [memories.PutMemory(pb.PutMemoryRequest(memory=fact(f"text {n}"))) for n in range(WRITERS)]
     answers = await asyncio.gather(*puts)
     assert sum(answer.created for answer in answers) == 1
@@ -134,7 +137,7 @@ async def test_puts_on_one_key_make_a_revision_each(memories):
     assert [revision.memory.revision for revision in revisions] == list(range(WRITERS, 0, -1))
 
 
-async def test_appended_lines_are_all_there_once(memories):
+async def test_appended_lines_are_all_there_once(memories: Memories) -> None:
     puts = [
         memories.PutMemory(pb.PutMemoryRequest(memory=fact(f"line {n}."), append=True))
         for n in range(WRITERS)
@@ -149,7 +152,7 @@ async def test_appended_lines_are_all_there_once(memories):
     assert (memory.revision, memory.has_embedding) == (WRITERS, True)
 
 
-async def test_two_batches_with_the_same_keys_both_end(memories):
+async def test_two_batches_with_the_same_keys_both_end(memories: Memories) -> None:
     """In opposite orders: sorted before they are written, they do not wait for each other."""
     drafts = [fact(f"text {number}", key=f"k{number}") for number in range(100)]
     orders = [drafts, drafts[::-1]] * 5

@@ -24,6 +24,7 @@ from ricordo.v1 import (
 from ricordo.v1 import context_service_pb2 as pb
 from ricordo.v1 import memory_pb2 as m
 from ricordo_server.app.embedders import Embedders
+from ricordo_server.config import Settings
 from ricordo_server.embedding import load_embedder, load_stored_embedder
 from ricordo_server.server import open_services, serving
 
@@ -32,7 +33,7 @@ CHAT = scope_pb2.Scope(user_id="ann", session_id="s1")
 
 
 @pytest.fixture
-async def contexts(channel):
+async def contexts(channel: grpc.aio.Channel):
     """A population: facts, an episode, a procedure, turns of two sessions."""
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
     sessions = session_service_pb2_grpc.SessionServiceStub(channel)
@@ -72,7 +73,7 @@ def contents(answer: pb.BuildContextResponse) -> list[str]:
     return [getattr(chunk, chunk.WhichOneof("item")).content.rstrip(".") for chunk in answer.chunks]
 
 
-async def test_by_default_it_draws_on_episodes_and_facts(contexts):
+async def test_by_default_it_draws_on_episodes_and_facts(contexts) -> None:
     request = pb.BuildContextRequest(query="tea", scope=matching(ANN), include_memories=True, explain=True)
     answer = await contexts.BuildContext(request)
     assert set(contents(answer)) == {"Ann likes green tea", "Ann went for tea in May"}
@@ -85,7 +86,7 @@ async def test_by_default_it_draws_on_episodes_and_facts(contexts):
     assert 0 < answer.token_count <= 3500
 
 
-async def test_a_session_picks_the_turns_and_leaves_the_facts(contexts):
+async def test_a_session_picks_the_turns_and_leaves_the_facts(contexts) -> None:
     sources = [spec(pb.CONTEXT_SOURCE_TURNS), spec(pb.CONTEXT_SOURCE_SEMANTIC)]
     request = pb.BuildContextRequest(
         query="tea", scope=matching(CHAT), sources=sources, include_memories=True
@@ -96,7 +97,7 @@ async def test_a_session_picks_the_turns_and_leaves_the_facts(contexts):
     assert "Ann likes green tea" in found
 
 
-async def test_messages_keep_the_roles_of_turns(contexts):
+async def test_messages_keep_the_roles_of_turns(contexts) -> None:
     request = pb.BuildContextRequest(
         query="tea",
         scope=matching(CHAT),
@@ -109,7 +110,7 @@ async def test_messages_keep_the_roles_of_turns(contexts):
     assert "80 degrees" in answer.messages[0].content
 
 
-async def test_a_filter_holds_for_its_own_source(contexts):
+async def test_a_filter_holds_for_its_own_source(contexts) -> None:
     comparison = filter_pb2.Comparison(
         path=filter_pb2.FieldPath(segments=["key"]),
         comparator=filter_pb2.COMPARATOR_EQ,
@@ -126,7 +127,7 @@ async def test_a_filter_holds_for_its_own_source(contexts):
     }
 
 
-async def test_what_does_not_fit_is_left_out_and_said(contexts):
+async def test_what_does_not_fit_is_left_out_and_said(contexts) -> None:
     request = pb.BuildContextRequest(query="tea", scope=matching(ANN), max_tokens=500, explain=True)
     answer = await contexts.BuildContext(request)
     assert (answer.text, answer.token_count) == ("", 0)
@@ -145,7 +146,7 @@ class DownEmbedder:
 
 
 @pytest.fixture
-async def without_model(settings, contexts):
+async def without_model(settings: Settings, contexts):
     """A second server on the same rows whose model hangs."""
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(open_services(settings, pool_size=2))
@@ -157,7 +158,7 @@ async def without_model(settings, contexts):
         yield context_service_pb2_grpc.ContextServiceStub(channel)
 
 
-async def test_a_failing_source_does_not_fail_the_call(without_model):
+async def test_a_failing_source_does_not_fail_the_call(without_model) -> None:
     sources = [
         spec(pb.CONTEXT_SOURCE_EPISODIC, mode=search_pb2.SEARCH_MODE_SEMANTIC),
         spec(pb.CONTEXT_SOURCE_SEMANTIC, mode=search_pb2.SEARCH_MODE_HYBRID),
@@ -172,7 +173,7 @@ async def test_a_failing_source_does_not_fail_the_call(without_model):
     assert "green tea" in answer.text
 
 
-async def test_when_every_source_fails_the_call_does(without_model):
+async def test_when_every_source_fails_the_call_does(without_model) -> None:
     sources = [spec(pb.CONTEXT_SOURCE_SEMANTIC, mode=search_pb2.SEARCH_MODE_SEMANTIC)]
     with pytest.raises(grpc.aio.AioRpcError) as failed:
         await without_model.BuildContext(pb.BuildContextRequest(query="tea", sources=sources))
@@ -194,7 +195,7 @@ async def test_when_every_source_fails_the_call_does(without_model):
         ({"query": "tea", "store_id": "nowhere"}, grpc.StatusCode.NOT_FOUND),
     ],
 )
-async def test_bad_input_is_refused(contexts, request_fields, code):
+async def test_bad_input_is_refused(contexts, request_fields, code) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await contexts.BuildContext(pb.BuildContextRequest(**request_fields))
     assert refused.value.code() is code

@@ -1,6 +1,7 @@
 """What declarations ask of values, filters and custom types, over a real server; they hold from the answer on."""
 
 import asyncio
+from uuid import UUID
 
 import grpc
 import grpc.aio
@@ -20,11 +21,12 @@ from ricordo.v1 import (
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
 from ricordo.v1 import session_service_pb2 as session_pb
-from ricordo_server.db.connection import tenant_transaction
+from ricordo_server.db.connection import Database, tenant_transaction
 from ricordo_server.db.projects import hold_settings
 from tests.fixtures.calls import as_service, as_user, read_refusal, refusal
-from tests.fixtures.database import make_project, service_principal
+from tests.fixtures.database import TestDatabase, make_project, service_principal
 from tests.fixtures.project_settings import DECLARED, OPEN, compares, custom_type, equals, keys, update
+from tests.fixtures.stubs import Contexts, Memories, Projects, Sessions
 
 INVALID, FAILED = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION
 SCOPE = scope_pb2.Scope(user_id="ann", session_id="s1")
@@ -48,16 +50,16 @@ def ticket(name: str = "ticket", **metadata: Value) -> m.Memory:
     return m.Memory(kind=m.MEMORY_KIND_CUSTOM, custom_type=name, content="it broke", metadata=metadata)
 
 
-async def create(memories, memory: m.Memory, **call: object) -> m.Memory:
+async def create(memories: Memories, memory: m.Memory, **call: object) -> m.Memory:
     return (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory), **call)).memory
 
 
-async def found(memories, **fields: object) -> list[str]:
+async def found(memories: Memories, **fields: object) -> list[str]:
     answer = await memories.ListMemories(pb.ListMemoriesRequest(**fields))
     return sorted(memory.content for memory in answer.memories)
 
 
-def reads(memories, sessions, contexts, condition: filter_pb2.Filter) -> dict:
+def reads(memories: Memories, sessions: Sessions, contexts: Contexts, condition: filter_pb2.Filter) -> dict:
     """Every read that takes a filter."""
     options = search_pb2.SearchOptions(query="tea")
     source = context_service_pb2.ContextSourceSpec(
@@ -86,8 +88,8 @@ def reads(memories, sessions, contexts, condition: filter_pb2.Filter) -> dict:
 
 
 async def test_under_declared_a_filter_names_declared_keys_only_on_every_read(
-    projects, memories, sessions, contexts
-):
+    projects: Projects, memories: Memories, sessions: Sessions, contexts: Contexts
+) -> None:
     declared = update(metadata_policy=DECLARED, metadata_keys=keys(plan="string", billing__country="string"))
     await projects.UpdateProject(declared)
     for path in ("metadata.colour", "metadata.billing", "metadata.billing.city", "metadata.plan.inner"):
@@ -100,7 +102,7 @@ async def test_under_declared_a_filter_names_declared_keys_only_on_every_read(
                 await call()
 
 
-async def test_the_refusal_lists_the_declared_paths(projects, memories):
+async def test_the_refusal_lists_the_declared_paths(projects: Projects, memories: Memories) -> None:
     await projects.UpdateProject(
         update(metadata_policy=DECLARED, metadata_keys=keys(plan="string", seats="number"))
     )
@@ -111,7 +113,7 @@ async def test_the_refusal_lists_the_declared_paths(projects, memories):
     assert "metadata.plan, metadata.seats" in refused.value.details()
 
 
-async def test_a_key_with_a_dot_in_it_is_none_of_the_declared(projects, memories):
+async def test_a_key_with_a_dot_in_it_is_none_of_the_declared(projects: Projects, memories: Memories) -> None:
     await projects.UpdateProject(update(metadata_policy=DECLARED, metadata_keys=keys(a__b="string")))
     condition = equals("metadata.a.b", string_value="x")
     condition.comparison.path.segments[:] = ["metadata", "a.b"]
@@ -120,7 +122,9 @@ async def test_a_key_with_a_dot_in_it_is_none_of_the_declared(projects, memories
     ] == "INVALID_FILTER"
 
 
-async def test_under_open_anything_goes_and_system_fields_always_do(projects, memories):
+async def test_under_open_anything_goes_and_system_fields_always_do(
+    projects: Projects, memories: Memories
+) -> None:
     await create(memories, fact("green", metadata={"colour": TEXT}))
     assert await found(memories, filter=equals("metadata.colour", string_value="x")) == ["green"]
     await projects.UpdateProject(update(metadata_policy=DECLARED))
@@ -135,7 +139,9 @@ async def test_under_open_anything_goes_and_system_fields_always_do(projects, me
 
 
 @pytest.mark.parametrize("value_type", RIGHT)
-async def test_values_and_operands_have_the_declared_type_or_are_null(projects, memories, value_type):
+async def test_values_and_operands_have_the_declared_type_or_are_null(
+    projects: Projects, memories: Memories, value_type
+) -> None:
     await projects.UpdateProject(update(metadata_keys=keys(k=value_type)))
     for value in EVERY:
         operand = compares("metadata.k", filter_pb2.COMPARATOR_EQ, value)
@@ -151,7 +157,9 @@ async def test_values_and_operands_have_the_declared_type_or_are_null(projects, 
     assert await found(memories, filter=compares("metadata.k", filter_pb2.COMPARATOR_EQ, NULL)) == ["null"]
 
 
-async def test_every_write_is_held_to_the_types(projects, memories, sessions, project_id):
+async def test_every_write_is_held_to_the_types(
+    projects: Projects, memories: Memories, sessions: Sessions, project_id: UUID
+) -> None:
     await projects.UpdateProject(update(metadata_keys=keys(plan="string", a__b="number")))
     wrong, inner = {"plan": NUMBER}, {"a": nested(b=TEXT)}
     old = await create(memories, fact(metadata={"plan": TEXT}))
@@ -182,7 +190,9 @@ async def test_every_write_is_held_to_the_types(projects, memories, sessions, pr
 
 
 @pytest.mark.parametrize("value_type", RIGHT)
-async def test_a_key_is_declared_when_no_stored_value_has_another_type(projects, memories, value_type):
+async def test_a_key_is_declared_when_no_stored_value_has_another_type(
+    projects: Projects, memories: Memories, value_type
+) -> None:
     conflict = (FAILED, "METADATA_TYPE_CONFLICT", "project.settings")
     for value in EVERY:
         if value in RIGHT[value_type]:
@@ -200,7 +210,9 @@ async def test_a_key_is_declared_when_no_stored_value_has_another_type(projects,
     await create(memories, fact(metadata={"k": others[0]}))
 
 
-async def test_a_conflict_tells_where_and_how_many(projects, memories, sessions, database):
+async def test_a_conflict_tells_where_and_how_many(
+    projects: Projects, memories: Memories, sessions: Sessions, database: TestDatabase
+) -> None:
     project_id = make_project(database, "notes")
     own = {"metadata": as_service(project_id)}
     request = pb.CreateMemoryRequest(store_id="notes", memory=fact(metadata={"plan": NUMBER}))
@@ -216,7 +228,7 @@ async def test_a_conflict_tells_where_and_how_many(projects, memories, sessions,
     )  # the other project's values do not count
 
 
-async def test_custom_types_are_open_until_one_is_declared(projects, memories):
+async def test_custom_types_are_open_until_one_is_declared(projects: Projects, memories: Memories) -> None:
     await create(memories, ticket("anything", colour=TEXT))
     await projects.UpdateProject(update(custom_types=[custom_type("ticket", priority="number")]))
     unknown = (INVALID, "UNKNOWN_CUSTOM_TYPE", "memory.custom_type")
@@ -229,8 +241,8 @@ async def test_custom_types_are_open_until_one_is_declared(projects, memories):
 
 
 async def test_an_unknown_type_is_refused_in_reads_and_those_declared_are_listed(
-    projects, memories, contexts
-):
+    projects: Projects, memories: Memories, contexts: Contexts
+) -> None:
     await projects.UpdateProject(update(custom_types=[custom_type("ticket"), custom_type("order")]))
     asked = {"custom_types": ["ticket", "tikcet"]}
     source = context_service_pb2.ContextSourceSpec(source=8, **asked)
@@ -247,7 +259,7 @@ async def test_an_unknown_type_is_refused_in_reads_and_those_declared_are_listed
     assert "declared: ticket, order" in refused.value.details()
 
 
-async def test_tags_are_those_of_the_type_with_their_types(projects, memories):
+async def test_tags_are_those_of_the_type_with_their_types(projects: Projects, memories: Memories) -> None:
     types = [custom_type("ticket", priority="number", team__name="string"), custom_type("order", paid="bool")]
     await projects.UpdateProject(update(custom_types=types, metadata_keys=keys(plan="string")))
     await create(memories, ticket(priority=NUMBER, plan=TEXT, team=nested(name=TEXT)))
@@ -270,7 +282,9 @@ async def test_tags_are_those_of_the_type_with_their_types(projects, memories):
     await create(memories, fact("no ticket", metadata={"colour": TEXT}))
 
 
-async def test_a_read_of_declared_types_names_their_tags_and_the_project_s_keys_only(projects, memories):
+async def test_a_read_of_declared_types_names_their_tags_and_the_project_s_keys_only(
+    projects: Projects, memories: Memories
+) -> None:
     types = [custom_type("ticket", priority="number"), custom_type("order", paid="bool")]
     await projects.UpdateProject(update(custom_types=types, metadata_keys=keys(plan="string")))
     await create(memories, ticket(priority=NUMBER, plan=TEXT))
@@ -283,7 +297,7 @@ async def test_a_read_of_declared_types_names_their_tags_and_the_project_s_keys_
     assert await found(memories, filter=equals("metadata.colour", string_value="x")) == []
 
 
-async def test_dotted_and_nested_tags_are_one(projects, memories):
+async def test_dotted_and_nested_tags_are_one(projects: Projects, memories: Memories) -> None:
     await projects.UpdateProject(update(custom_types=[custom_type("ticket", team__name="string")]))
     dotted = await create(memories, ticket(**{"team.name": TEXT}))
     assert dotted.metadata == ticket(team=nested(name=TEXT)).metadata
@@ -299,7 +313,9 @@ async def test_dotted_and_nested_tags_are_one(projects, memories):
     assert await found(memories, filter=equals("metadata.team.name", string_value="y")) == ["it broke"]
 
 
-async def test_a_type_with_memories_is_taken_away_by_force_only(projects, memories):
+async def test_a_type_with_memories_is_taken_away_by_force_only(
+    projects: Projects, memories: Memories
+) -> None:
     await projects.UpdateProject(
         update(custom_types=[custom_type("ticket", priority="number"), custom_type("order")])
     )
@@ -320,7 +336,7 @@ async def test_a_type_with_memories_is_taken_away_by_force_only(projects, memori
     await projects.UpdateProject(update(**away))  # the deleted one does not count
 
 
-async def test_a_type_is_edited_while_it_has_memories(projects, memories):
+async def test_a_type_is_edited_while_it_has_memories(projects: Projects, memories: Memories) -> None:
     await projects.UpdateProject(update(custom_types=[custom_type("ticket", priority="number")]))
     await create(memories, ticket(priority=NUMBER))
     edited = update(custom_types=[custom_type("ticket", priority="number", colour="string")])
@@ -330,7 +346,9 @@ async def test_a_type_is_edited_while_it_has_memories(projects, memories):
     assert (await refusal(projects.UpdateProject(retyped)))[1] == "METADATA_TYPE_CONFLICT"
 
 
-async def test_every_write_is_found_by_its_declared_key(projects, memories, project_id):
+async def test_every_write_is_found_by_its_declared_key(
+    projects: Projects, memories: Memories, project_id: UUID
+) -> None:
     """Filters on declared keys go by an index of their own, which each write has to keep."""
 
     async def plan(value: str, **call: object) -> list[str]:
@@ -373,7 +391,9 @@ async def test_every_write_is_found_by_its_declared_key(projects, memories, proj
     assert (await plan("old"), await plan("new")) == (["batch", "put"], [])
 
 
-async def test_no_value_of_another_type_slips_past_a_declaration(projects, memories, sessions):
+async def test_no_value_of_another_type_slips_past_a_declaration(
+    projects: Projects, memories: Memories, sessions: Sessions
+) -> None:
     """Either the declaration meets the value, or the value meets the declaration: never do both pass."""
 
     async def race(key: str, delay: float) -> bool:
@@ -402,7 +422,9 @@ async def test_no_value_of_another_type_slips_past_a_declaration(projects, memor
     assert set(outcomes) == {True, False}, "the race always had one winner: nothing was tried"
 
 
-async def test_a_declaration_waits_for_a_writer_that_holds_the_settings(projects, app_database, project_id):
+async def test_a_declaration_waits_for_a_writer_that_holds_the_settings(
+    projects: Projects, app_database: Database, project_id: UUID
+) -> None:
     async def declare():
         return await projects.UpdateProject(update(metadata_keys=keys(plan="string")))
 

@@ -1,5 +1,7 @@
 """Documents for people: pinned ones, moves, deletions by what matches."""
 
+from uuid import UUID
+
 import grpc
 import grpc.aio
 import pytest
@@ -145,7 +147,7 @@ async def test_a_deletion_says_which(world: World) -> None:
     assert await refusal(delete(world, force=True)) == (INVALID, "INVALID_FIELD", "filter")
 
 
-async def test_a_user_deletes_only_its_own(world: World, project_id) -> None:
+async def test_a_user_deletes_only_its_own(world: World, project_id: UUID) -> None:
     await create(world, a_document("/a", visibility=scope_pb2.VISIBILITY_PRIVATE))
     await create(world, a_document("/b", scope=BOB, visibility=scope_pb2.VISIBILITY_PROJECT))
     request = pb.DeleteMemoriesRequest(kinds=[m.MEMORY_KIND_DOCUMENT], force=True)

@@ -1,6 +1,7 @@
 """MemoryService.ListDomains over a real server."""
 
 from datetime import timedelta
+from uuid import UUID
 
 import grpc
 import grpc.aio
@@ -10,12 +11,16 @@ from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
 from ricordo.v1 import scope_pb2
 from tests.fixtures.calls import as_user, refusal
+from tests.fixtures.database import TestDatabase
+from tests.fixtures.stubs import Memories
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 PRIVATE, SHARED = scope_pb2.VISIBILITY_PRIVATE, scope_pb2.VISIBILITY_PROJECT
 
 
-async def define(memories, domain: str, term: str, user_id: str = "", visibility=SHARED) -> m.Memory:
+async def define(
+    memories: Memories, domain: str, term: str, user_id: str = "", visibility=SHARED
+) -> m.Memory:
     memory = m.Memory(
         kind=m.MEMORY_KIND_TAXONOMIC,
         content=f"what {term} means",
@@ -26,12 +31,12 @@ async def define(memories, domain: str, term: str, user_id: str = "", visibility
     return (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory))).memory
 
 
-async def list_domains(memories, metadata=None, **fields: object) -> list[tuple[str, int]]:
+async def list_domains(memories: Memories, metadata=None, **fields: object) -> list[tuple[str, int]]:
     answer = await memories.ListDomains(pb.ListDomainsRequest(**fields), metadata=metadata)
     return [(domain.name, domain.term_count) for domain in answer.domains]
 
 
-async def test_domains_come_by_code_point_with_the_number_of_their_terms(memories):
+async def test_domains_come_by_code_point_with_the_number_of_their_terms(memories: Memories) -> None:
     for domain, term in (("tea", "oolong"), ("Zinc", "ore"), ("tea", "sencha"), ("åre", "ski")):
         await define(memories, domain, term)
     fact = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content="no term")
@@ -39,7 +44,7 @@ async def test_domains_come_by_code_point_with_the_number_of_their_terms(memorie
     assert await list_domains(memories) == [("Zinc", 1), ("tea", 2), ("åre", 1)]
 
 
-async def test_pages_join_without_a_gap_or_a_repeat(memories):
+async def test_pages_join_without_a_gap_or_a_repeat(memories: Memories) -> None:
     for domain in "cadb":
         for term in ("one", "two"):
             await define(memories, domain, term)
@@ -53,7 +58,7 @@ async def test_pages_join_without_a_gap_or_a_repeat(memories):
     assert seen == [("a", 2), ("b", 2), ("c", 2), ("d", 2)]
 
 
-async def test_deleted_and_expired_terms_do_not_count(memories, database):
+async def test_deleted_and_expired_terms_do_not_count(memories: Memories, database: TestDatabase) -> None:
     await define(memories, "tea", "oolong")
     gone = await define(memories, "tea", "sencha")
     await memories.DeleteMemory(pb.DeleteMemoryRequest(memory_id=gone.memory_id))
@@ -66,7 +71,7 @@ async def test_deleted_and_expired_terms_do_not_count(memories, database):
     assert await list_domains(memories) == [("tea", 1)]
 
 
-async def test_scope_and_visibility_narrow_whose_terms_count(memories, project_id):
+async def test_scope_and_visibility_narrow_whose_terms_count(memories: Memories, project_id: UUID) -> None:
     await define(memories, "shared", "one", "bob")
     await define(memories, "ann's", "one", "ann", PRIVATE)
     await define(memories, "bob's", "one", "bob", PRIVATE)
@@ -78,7 +83,7 @@ async def test_scope_and_visibility_narrow_whose_terms_count(memories, project_i
     assert await list_domains(memories, as_user(project_id, "ann")) == [("ann's", 1), ("shared", 1)]
 
 
-async def test_what_makes_no_sense_is_refused(memories):
+async def test_what_makes_no_sense_is_refused(memories: Memories) -> None:
     def ask(**fields: object):
         return refusal(memories.ListDomains(pb.ListDomainsRequest(**fields)))
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 import grpc
 import grpc.aio
@@ -21,6 +22,7 @@ from ricordo_server.app import memories as memories_app
 from ricordo_server.config import Settings
 from ricordo_server.rpc.interceptors import Admission, Deadline
 from ricordo_server.server import open_services, serving
+from tests.fixtures.database import TestDatabase
 
 CREATE = "/ricordo.v1.MemoryService/CreateMemory"
 GET = "/ricordo.v1.MemoryService/GetMemory"
@@ -56,20 +58,20 @@ async def refusal(call) -> tuple[grpc.StatusCode, str, grpc.aio.AioRpcError]:
     return refused.value.code(), info.reason, refused.value
 
 
-async def test_bytes_that_are_no_message_are_refused_with_a_reason(channel):
+async def test_bytes_that_are_no_message_are_refused_with_a_reason(channel: grpc.aio.Channel) -> None:
     method = channel.unary_unary(CREATE)
     for data in (b"\xff\xff\xff\xff", b"\x0a\x02\xff\xfe"):  # no protobuf; a store_id that is no UTF-8
         code, reason, _ = await refusal(method(data))
         assert (code, reason) == (grpc.StatusCode.INVALID_ARGUMENT, "MALFORMED_REQUEST")
 
 
-async def test_a_request_over_eight_mebibytes_is_refused_before_it_is_read(channel):
+async def test_a_request_over_eight_mebibytes_is_refused_before_it_is_read(channel: grpc.aio.Channel) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await channel.unary_unary(CREATE)(b"\x0a" + b"\0" * (8 * 1024 * 1024 + 1))
     assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-async def test_an_error_names_the_field_and_the_caller_s_trace_id(channel):
+async def test_an_error_names_the_field_and_the_caller_s_trace_id(channel: grpc.aio.Channel) -> None:
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
     request = pb.CreateMemoryRequest(memory=m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content="a\0b"))
     code, reason, error = await refusal(memories.CreateMemory(request, metadata=(("x-trace-id", "abc123"),)))
@@ -81,7 +83,7 @@ async def test_an_error_names_the_field_and_the_caller_s_trace_id(channel):
     assert "NUL" in error.details()
 
 
-async def test_a_stream_is_refused_since_nothing_guards_it(settings):
+async def test_a_stream_is_refused_since_nothing_guards_it(settings: Settings) -> None:
     """The contract has none; whoever adds one must guard it first."""
 
     async def stream(request, context):
@@ -104,14 +106,14 @@ async def test_a_stream_is_refused_since_nothing_guards_it(settings):
 @pytest.mark.parametrize(
     "header", ["Bearer nonsense", "Basic abc", "Bearer development:not-a-uuid", "Bearer development"]
 )
-async def test_an_unknown_credential_is_refused(channel, header):
+async def test_an_unknown_credential_is_refused(channel: grpc.aio.Channel, header: str) -> None:
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
     call = memories.GetMemory(pb.GetMemoryRequest(memory_id="a"), metadata=(("authorization", header),))
     code, reason, _ = await refusal(call)
     assert (code, reason) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
 
 
-async def test_a_server_at_its_bound_refuses_at_once_and_says_when_to_come_back(settings):
+async def test_a_server_at_its_bound_refuses_at_once_and_says_when_to_come_back(settings: Settings) -> None:
     bounded = settings.model_copy(update={"max_concurrent_calls": 1})
     async with channel_to(bounded) as channel:
         memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
@@ -124,7 +126,7 @@ async def test_a_server_at_its_bound_refuses_at_once_and_says_when_to_come_back(
     assert len(refused) < len(outcomes)
 
 
-async def test_a_bound_is_given_back_after_a_failed_call():
+async def test_a_bound_is_given_back_after_a_failed_call() -> None:
     admission = Admission(1)
 
     class Details:
@@ -139,7 +141,9 @@ async def test_a_bound_is_given_back_after_a_failed_call():
             await handler(object(), None)
 
 
-async def test_a_deadline_reaches_the_database(channel, database, project_id):
+async def test_a_deadline_reaches_the_database(
+    channel: grpc.aio.Channel, database: TestDatabase, project_id: UUID
+) -> None:
     """A lock held by another session keeps the write waiting; the caller's deadline ends the query as well."""
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
     memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content="x", key="k")
@@ -153,7 +157,7 @@ async def test_a_deadline_reaches_the_database(channel, database, project_id):
     assert (await memories.GetMemory(pb.GetMemoryRequest(memory_id=created.memory_id))).memory == created
 
 
-async def test_work_is_cancelled_once_however_often_its_call_is():
+async def test_work_is_cancelled_once_however_often_its_call_is() -> None:
     """As by the deadline and by gRPC: what is under way to clean up is not cut short."""
     begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -180,7 +184,7 @@ async def test_work_is_cancelled_once_however_often_its_call_is():
         await call
 
 
-async def until_no_query_waits(database) -> None:
+async def until_no_query_waits(database: TestDatabase) -> None:
     query = (
         "SELECT count(*) FROM pg_stat_activity"
         " WHERE datname = %s AND usename = 'ricordo_app' AND state = 'active'"
@@ -195,7 +199,7 @@ async def until_no_query_waits(database) -> None:
     pytest.fail("the query of the cancelled call still runs")
 
 
-async def test_health_and_reflection_answer_without_a_credential(channel):
+async def test_health_and_reflection_answer_without_a_credential(channel: grpc.aio.Channel) -> None:
     health = health_pb2_grpc.HealthStub(channel)
     for service in ("", "ricordo.v1.MemoryService"):
         answer = await health.Check(health_pb2.HealthCheckRequest(service=service))
@@ -207,7 +211,9 @@ async def test_health_and_reflection_answer_without_a_credential(channel):
     assert {"ricordo.v1.MemoryService", "grpc.health.v1.Health"} <= names
 
 
-async def test_the_access_log_has_a_line_a_call_and_no_content(channel, caplog):
+async def test_the_access_log_has_a_line_a_call_and_no_content(
+    channel: grpc.aio.Channel, caplog: pytest.LogCaptureFixture
+) -> None:
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
     with caplog.at_level(logging.INFO, logger="ricordo.access"):
         memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content="canary-content", key="canary-key")
@@ -217,7 +223,9 @@ async def test_the_access_log_has_a_line_a_call_and_no_content(channel, caplog):
     assert "canary" not in str(line)
 
 
-async def test_a_fault_of_the_server_is_internal_and_tells_nothing(settings, caplog, monkeypatch):
+async def test_a_fault_of_the_server_is_internal_and_tells_nothing(
+    settings: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def broken(*arguments, **options):
         raise RuntimeError("secret detail")
 

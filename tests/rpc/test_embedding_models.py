@@ -68,7 +68,9 @@ async def test_a_project_begins_with_the_default_model(client: AsyncClient) -> N
     assert (new.state, new.done_count, new.dimension) == (State.AVAILABLE, 0, 32)
 
 
-async def test_a_registered_model_is_prepared_with_progress(client, services, project_id) -> None:
+async def test_a_registered_model_is_prepared_with_progress(
+    client: AsyncClient, services: Services, project_id: UUID
+) -> None:
     await write(client, "green tea")
     await client.sessions.record_turn(models.NewTurn(role="user", content="black tea"), scope=SESSION)
     registered = await client.project.register_embedding_model(NEW)
@@ -80,7 +82,9 @@ async def test_a_registered_model_is_prepared_with_progress(client, services, pr
     assert (ready.state, ready.done_count, ready.total_count) == (State.READY, 3, 3)
 
 
-async def test_reads_stay_on_the_old_model_until_the_switch(client, services, project_id) -> None:
+async def test_reads_stay_on_the_old_model_until_the_switch(
+    client: AsyncClient, services: Services, project_id: UUID
+) -> None:
     await write(client, "green tea")
     await client.project.register_embedding_model(NEW)
     await complete(services, project_id)
@@ -97,7 +101,9 @@ async def test_reads_stay_on_the_old_model_until_the_switch(client, services, pr
     assert await read() == (OLD, 64)
 
 
-async def test_turns_and_contexts_are_read_by_the_new_model(client, services, project_id) -> None:
+async def test_turns_and_contexts_are_read_by_the_new_model(
+    client: AsyncClient, services: Services, project_id: UUID
+) -> None:
     await client.sessions.record_turn(models.NewTurn(role="user", content="black tea"), scope=SESSION)
     await swap(client, services, project_id)
     found = await client.sessions.search_turns("tea", mode="semantic", include_embedding=True)
@@ -107,7 +113,9 @@ async def test_turns_and_contexts_are_read_by_the_new_model(client, services, pr
     assert [chunk.item.content for chunk in context.chunks] == ["black tea"]
 
 
-async def test_a_query_embedding_is_of_the_active_model(client, services, project_id) -> None:
+async def test_a_query_embedding_is_of_the_active_model(
+    client: AsyncClient, services: Services, project_id: UUID
+) -> None:
     await write(client, "green tea")
     await swap(client, services, project_id)
     assert (await client.memories.search(query_embedding=[1.0] * 32)).hits
@@ -116,7 +124,9 @@ async def test_a_query_embedding_is_of_the_active_model(client, services, projec
     assert (refused.value.reason, refused.value.metadata["dimension"]) == ("INVALID_EMBEDDING", "32")
 
 
-async def test_another_process_notices_the_switch(settings, client, services, project_id) -> None:
+async def test_another_process_notices_the_switch(
+    settings: Settings, client: AsyncClient, services: Services, project_id: UUID
+) -> None:
     """It has embedded the query with the model it knew, and does so again with the right one."""
     await write(client, "green tea")
     async with (
@@ -129,7 +139,7 @@ async def test_another_process_notices_the_switch(settings, client, services, pr
         assert await find(other, "tea") == ["green tea"]
 
 
-async def test_a_switch_that_would_lose_rows_is_refused_unless_forced(client) -> None:
+async def test_a_switch_that_would_lose_rows_is_refused_unless_forced(client: AsyncClient) -> None:
     await write(client, "green tea")
     await client.project.register_embedding_model(NEW)
     with pytest.raises(errors.EmbeddingModelNotReadyError) as refused:
@@ -147,7 +157,9 @@ async def test_a_model_that_is_not_prepared_is_no_target(client: AsyncClient, fo
         await client.project.switch_embedding_model(NEW, force=force)
 
 
-async def test_the_old_model_is_written_along_until_it_is_dropped(client, services, project_id) -> None:
+async def test_the_old_model_is_written_along_until_it_is_dropped(
+    client: AsyncClient, services: Services, project_id: UUID
+) -> None:
     await swap(client, services, project_id)
     await write(client, "green tea")
     assert (await status(client, OLD)).state is State.READY
@@ -165,7 +177,9 @@ async def test_the_active_model_is_not_dropped(client: AsyncClient) -> None:
     assert refused.value.metadata["model"] == OLD
 
 
-async def test_beside_the_active_model_there_is_room_for_one(client, database) -> None:
+async def test_beside_the_active_model_there_is_room_for_one(
+    client: AsyncClient, database: TestDatabase
+) -> None:
     register_embedding_model(
         database.superuser_url, "hashing-16", 16, {"provider": "hashing", "dimension": 16}
     )
@@ -194,7 +208,7 @@ async def test_a_model_that_this_server_cannot_load_is_refused(client: AsyncClie
     assert (await status(client, "lost")).state is State.AVAILABLE
 
 
-async def test_only_a_service_may(settings, services, project_id) -> None:
+async def test_only_a_service_may(settings: Settings, services: Services, project_id: UUID) -> None:
     async with (
         serving(settings, services) as running,
         AsyncClient(f"127.0.0.1:{running.port}", token=f"development:{project_id}:ann") as bound,
@@ -214,7 +228,9 @@ async def test_only_a_service_may(settings, services, project_id) -> None:
     assert [type(answer) for answer in answers] == [errors.MemoryAuthError] * 4
 
 
-async def test_projects_are_switched_one_by_one(settings, client, services, project_id, database) -> None:
+async def test_projects_are_switched_one_by_one(
+    settings: Settings, client: AsyncClient, services: Services, project_id: UUID, database: TestDatabase
+) -> None:
     await swap(client, services, project_id)
     other = make_project(database)
     async with (
@@ -292,7 +308,9 @@ async def swap_under(load: Load) -> None:
     await until(lambda: is_(OLD, State.AVAILABLE))
 
 
-async def test_a_swap_under_load_fails_no_read_and_loses_no_vector(client, services, project_id) -> None:
+async def test_a_swap_under_load_fails_no_read_and_loses_no_vector(
+    client: AsyncClient, services: Services, project_id: UUID
+) -> None:
     load = Load(client)
     for _ in range(FIRST_ROWS):
         await write(client, load.sentence())

@@ -14,6 +14,7 @@ from tests.fixtures.calls import refusal
 from tests.fixtures.fake_chat import FakeChat, fact, items
 from tests.fixtures.generation import ANN, World, contents, inline
 from tests.fixtures.project_settings import update
+from tests.fixtures.stubs import Projects
 
 SEMANTIC = m.MEMORY_KIND_SEMANTIC
 PETS = m.Topic(custom_label="pets")
@@ -40,7 +41,7 @@ async def learn(world: World, *texts: str) -> list[m.Memory]:
     return [made.memory for made in (await world.extraction.GenerateMemories(request)).memories]
 
 
-async def test_a_policy_comes_back_as_it_was_given(projects) -> None:
+async def test_a_policy_comes_back_as_it_was_given(projects: Projects) -> None:
     given = {
         "endpoint": "fake",
         "model": "big",
@@ -55,7 +56,7 @@ async def test_a_policy_comes_back_as_it_was_given(projects) -> None:
     assert {name: getattr(read, name) for name in given} == given
 
 
-async def test_the_model_gets_what_the_project_says(projects, world: World, fake: FakeChat) -> None:
+async def test_the_model_gets_what_the_project_says(projects: Projects, world: World, fake: FakeChat) -> None:
     topics = [project_pb2.TopicOfInterest(topic=PETS, description="animals at home")]
     prompts = [project_pb2.KindPrompt(kind=SEMANTIC, text="Only pets.")]
     await projects.UpdateProject(policy(endpoint="fake", model="big", prompts=prompts, topics=topics))
@@ -70,7 +71,7 @@ async def test_the_model_gets_what_the_project_says(projects, world: World, fake
     assert "- pets: animals at home" in fake.prompts("system")[0]
 
 
-async def test_a_change_holds_without_a_restart(projects, world: World, fake: FakeChat) -> None:
+async def test_a_change_holds_without_a_restart(projects: Projects, world: World, fake: FakeChat) -> None:
     await projects.UpdateProject(policy(endpoint="fake"))
     await projects.UpdateProject(policy(endpoint="builtin"))
     assert contents(await learn(world, "I live in Rome.")) == ["I live in Rome."]
@@ -90,7 +91,7 @@ async def test_a_change_holds_without_a_restart(projects, world: World, fake: Fa
         ({"examples": [project_pb2.ExtractionExample()]}, "examples[0].conversation"),
     ],
 )
-async def test_what_makes_no_sense_is_refused(projects, fields: dict[str, Any], field: str) -> None:
+async def test_what_makes_no_sense_is_refused(projects: Projects, fields: dict[str, Any], field: str) -> None:
     assert (await refusal(projects.UpdateProject(policy(**fields))))[
         2
     ] == f"project.settings.extraction.{field}"

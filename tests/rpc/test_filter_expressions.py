@@ -95,17 +95,17 @@ RED = filter_pb2.Filter(
 )
 
 
-async def test_an_expression_holds_on_every_read(reads):
+async def test_an_expression_holds_on_every_read(reads) -> None:
     for read in reads:
         assert await read(filter_expression='metadata.colour = "red"') == ["red 1", "red 5"], read
 
 
-async def test_with_a_tree_beside_it_both_hold(reads):
+async def test_with_a_tree_beside_it_both_hold(reads) -> None:
     for read in reads:
         assert await read(filter=RED, filter_expression="metadata.stars >= 5") == ["red 5"], read
 
 
-async def test_a_broken_expression_is_refused_on_every_read(reads):
+async def test_a_broken_expression_is_refused_on_every_read(reads) -> None:
     for read in reads:
         status, reason, field = await refusal(read(filter_expression="metadata.stars >="))
         assert (status, reason) == (INVALID, "INVALID_FILTER")

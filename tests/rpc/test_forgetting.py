@@ -1,6 +1,7 @@
 """What was learned from turns goes with them, as a generated client sees it."""
 
 import asyncio
+from uuid import UUID
 
 import grpc
 import grpc.aio
@@ -177,7 +178,7 @@ async def test_a_turn_that_goes_twice_at_once_goes_once(world: World) -> None:
     assert sorted(isinstance(each, grpc.aio.AioRpcError) for each in both) == [False, True]
 
 
-async def test_a_user_forgets_its_own(world: World, project_id) -> None:
+async def test_a_user_forgets_its_own(world: World, project_id: UUID) -> None:
     await learn(world, FIRST, "I live in Rome.")
     assert await delete(world, FIRST, metadata=as_user(project_id, "ann")) == (1, 1, 0)
 

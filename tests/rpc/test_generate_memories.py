@@ -228,7 +228,7 @@ async def test_what_makes_no_sense_is_refused(
     assert (await refusal(world.extraction.GenerateMemories(request_)))[1:] == (reason, field)
 
 
-async def test_a_bound_user_learns_for_itself_alone(world: World, project_id) -> None:
+async def test_a_bound_user_learns_for_itself_alone(world: World, project_id: UUID) -> None:
     await world.say("I live in Rome.", scope=scope_pb2.Scope(user_id="bob", session_id="talk"))
     as_ann = as_user(project_id, "ann")
     for request in (

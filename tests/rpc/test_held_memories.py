@@ -1,6 +1,7 @@
 """What is held back for review, as a generated client sees it."""
 
 from collections.abc import Iterator
+from uuid import UUID
 
 import grpc
 import grpc.aio
@@ -23,6 +24,7 @@ from ricordo.v1 import session_service_pb2 as ss
 from ricordo_server.config import Settings
 from ricordo_server.extraction import Endpoint, ExtractionSettings
 from tests.fixtures.calls import as_user, refusal
+from tests.fixtures.database import TestDatabase
 from tests.fixtures.fake_chat import FakeChat, fact, items
 from tests.fixtures.generation import ANN, TALK, World, contents, inline
 from tests.fixtures.project_settings import update
@@ -215,7 +217,7 @@ async def test_a_dry_run_holds_nothing(world: World, fake: FakeChat) -> None:
     assert await held(world) == []
 
 
-async def test_a_user_reviews_its_own_alone(world: World, fake: FakeChat, project_id) -> None:
+async def test_a_user_reviews_its_own_alone(world: World, fake: FakeChat, project_id: UUID) -> None:
     [waiting] = await hold(world, fake)
     bob = {"metadata": as_user(project_id, "bob")}
     assert await held(world, **bob) == []
@@ -223,7 +225,9 @@ async def test_a_user_reviews_its_own_alone(world: World, fake: FakeChat, projec
     assert await held(world, metadata=as_user(project_id, "ann")) == [waiting]
 
 
-async def test_the_words_are_erased_with_the_decision(world: World, fake: FakeChat, database) -> None:
+async def test_the_words_are_erased_with_the_decision(
+    world: World, fake: FakeChat, database: TestDatabase
+) -> None:
     [waiting] = await hold(world, fake)
     await reject(world, waiting)
     with psycopg.connect(database.superuser_url) as connection:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from ricordo.v1 import filter_pb2, metadata_pb2, scope_pb2, search_pb2
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
+from tests.fixtures.stubs import Memories
 
 HOSTILE = [
     'O\'Brien "said" \\ % _ %s %(x)s {} $1 :name ?',
@@ -28,7 +29,7 @@ COMMON = settings(max_examples=40, deadline=None, suppress_health_check=[HealthC
 
 @COMMON
 @given(said, said, said, said)
-async def test_every_text_field_round_trips(memories, content, title, name, tag):
+async def test_every_text_field_round_trips(memories: Memories, content, title, name, tag) -> None:
     scope = scope_pb2.Scope(user_id=name.replace("*", "x"), labels={name: tag.replace("*", "x")})
     memory = m.Memory(
         kind=m.MEMORY_KIND_EPISODIC,
@@ -64,7 +65,7 @@ async def test_every_text_field_round_trips(memories, content, title, name, tag)
 @given(said)
 @example("the")
 @example("🙂")
-async def test_any_query_is_answered_in_every_mode(memories, query):
+async def test_any_query_is_answered_in_every_mode(memories: Memories, query) -> None:
     await memories.CreateMemory(
         pb.CreateMemoryRequest(memory=m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=query))
     )
@@ -77,7 +78,7 @@ async def test_any_query_is_answered_in_every_mode(memories, query):
 
 @COMMON
 @given(said, said)
-async def test_any_text_in_a_filter_finds_only_itself(memories, key, value):
+async def test_any_text_in_a_filter_finds_only_itself(memories: Memories, key, value) -> None:
     metadata = {key: metadata_pb2.MetadataValue(string_value=value)}
     memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content="x", metadata=metadata)
     created = (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory))).memory
@@ -98,7 +99,7 @@ async def test_any_text_in_a_filter_finds_only_itself(memories, key, value):
 
 
 @pytest.mark.parametrize("word", ["Zürich", "ÇÃO", "ΣΟΦΙΑ", "東京"])
-async def test_words_of_any_script_are_found_whatever_their_case(memories, word):
+async def test_words_of_any_script_are_found_whatever_their_case(memories: Memories, word: str) -> None:
     for content in (f"We met in {word} in May", "something else"):
         await memories.CreateMemory(
             pb.CreateMemoryRequest(memory=m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=content))
@@ -120,7 +121,7 @@ async def test_words_of_any_script_are_found_whatever_their_case(memories, word)
     ],
     ids=["one word", "repeated", "distinct words", "hosts", "ideographs"],
 )
-async def test_the_largest_content_is_stored_and_searched(memories, content):
+async def test_the_largest_content_is_stored_and_searched(memories: Memories, content) -> None:
     memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=content)
     created = (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory))).memory
     assert created.content == content

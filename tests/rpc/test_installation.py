@@ -1,6 +1,6 @@
 """Who the caller is, its project, and the operator's work: IdentityService, ProjectService, AdminService."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import grpc
 import grpc.aio
@@ -19,8 +19,11 @@ from ricordo.v1 import (
 )
 from ricordo.v1 import identity_service_pb2 as identity_pb
 from ricordo.v1 import project_service_pb2 as project_pb
+from ricordo_server.config import Settings
 from ricordo_server.server import open_services, serving
 from tests.fixtures.calls import OPERATOR, as_service, as_user, refusal
+from tests.fixtures.database import TestDatabase
+from tests.fixtures.stubs import Admin, Identity, Projects
 
 DENIED, INVALID = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.INVALID_ARGUMENT
 
@@ -39,12 +42,12 @@ def project(organization_id: str, name: str = "p", language: str | None = None, 
     )
 
 
-async def new_organization(admin) -> str:
+async def new_organization(admin: Admin) -> str:
     answer = await admin.CreateOrganization(organization("o"), metadata=OPERATOR)
     return answer.organization.organization_id
 
 
-async def test_a_caller_learns_what_the_server_makes_of_it(identity, project_id):
+async def test_a_caller_learns_what_the_server_makes_of_it(identity: Identity, project_id: UUID) -> None:
     service = await identity.WhoAmI(identity_pb.WhoAmIRequest())
     assert (service.kind, service.project_id) == (identity_pb.PRINCIPAL_KIND_SERVICE, str(project_id))
     assert list(service.roles) == ["admin", "reader", "writer"]
@@ -55,19 +58,21 @@ async def test_a_caller_learns_what_the_server_makes_of_it(identity, project_id)
     assert list(operator.roles) == ["operator"]
 
 
-async def test_a_caller_reads_its_own_project(projects, project_id):
+async def test_a_caller_reads_its_own_project(projects: Projects, project_id: UUID) -> None:
     for metadata in (None, as_user(project_id, "ann")):
         read = (await projects.GetProject(project_pb.GetProjectRequest(), metadata=metadata)).project
         assert (read.project_id, read.display_name) == (str(project_id), "test")
         assert not read.settings.HasField("language")
 
 
-async def test_a_project_that_is_not_there_is_not_found(projects):
+async def test_a_project_that_is_not_there_is_not_found(projects: Projects) -> None:
     call = projects.GetProject(project_pb.GetProjectRequest(), metadata=as_service(str(uuid4())))
     assert await refusal(call) == (grpc.StatusCode.NOT_FOUND, "PROJECT_NOT_FOUND", "")
 
 
-async def test_an_operator_makes_a_project_that_works_at_once(admin, projects, channel):
+async def test_an_operator_makes_a_project_that_works_at_once(
+    admin: Admin, projects: Projects, channel: grpc.aio.Channel
+) -> None:
     organization_id = await new_organization(admin)
     request = project(organization_id, "new", "german")
     created = (await admin.CreateProject(request, metadata=OPERATOR)).project
@@ -86,7 +91,7 @@ async def test_an_operator_makes_a_project_that_works_at_once(admin, projects, c
     assert not (await memories.ListMemories(memory_service_pb2.ListMemoriesRequest(), **inside)).memories
 
 
-async def test_a_repeated_request_id_makes_one(admin):
+async def test_a_repeated_request_id_makes_one(admin: Admin) -> None:
     request = organization("once", request_id=str(uuid4()))
     first = await admin.CreateOrganization(request, metadata=OPERATOR)
     assert await admin.CreateOrganization(request, metadata=OPERATOR) == first
@@ -100,7 +105,7 @@ async def test_a_repeated_request_id_makes_one(admin):
     assert (code, reason) == (grpc.StatusCode.FAILED_PRECONDITION, "REQUEST_ID_REUSED")
 
 
-async def test_projects_are_listed_newest_first_by_organization(admin):
+async def test_projects_are_listed_newest_first_by_organization(admin: Admin) -> None:
     organization_id = await new_organization(admin)
     made = [
         (await admin.CreateProject(project(organization_id, str(n)), metadata=OPERATOR)).project
@@ -116,7 +121,7 @@ async def test_projects_are_listed_newest_first_by_organization(admin):
     assert everywhere.next_page_token
 
 
-async def test_a_bad_request_of_an_operator_is_refused_with_its_field(admin):
+async def test_a_bad_request_of_an_operator_is_refused_with_its_field(admin: Admin) -> None:
     unknown = str(uuid4())
     for call, expected in [
         (admin.CreateOrganization(organization(" "), metadata=OPERATOR), "organization.display_name"),
@@ -140,7 +145,7 @@ async def test_a_bad_request_of_an_operator_is_refused_with_its_field(admin):
     assert missing == (grpc.StatusCode.NOT_FOUND, "ORGANIZATION_NOT_FOUND", "project.organization_id")
 
 
-async def test_only_operators_administer(admin, project_id):
+async def test_only_operators_administer(admin: Admin, project_id: UUID) -> None:
     for metadata in (as_service(project_id), as_user(project_id, "ann")):
         for call in (
             admin.CreateOrganization(organization("o"), metadata=metadata),
@@ -164,7 +169,7 @@ def tenant_methods() -> list[tuple[str, type, type]]:
     return found
 
 
-async def test_an_operator_reaches_no_project(channel):
+async def test_an_operator_reaches_no_project(channel: grpc.aio.Channel) -> None:
     methods = tenant_methods()
     assert len(methods) > 20
     for path, request, answer in methods:
@@ -175,7 +180,7 @@ async def test_an_operator_reaches_no_project(channel):
         assert (path, code, reason) == (path, DENIED, "PERMISSION_DENIED")
 
 
-async def test_a_server_without_the_operator_s_url_has_no_administration(settings):
+async def test_a_server_without_the_operator_s_url_has_no_administration(settings: Settings) -> None:
     without = settings.model_copy(update={"operator_url": ""})
     async with (
         open_services(without, pool_size=2) as services,
@@ -188,7 +193,9 @@ async def test_a_server_without_the_operator_s_url_has_no_administration(setting
     assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-async def test_a_project_and_its_store_are_made_together_or_not_at_all(admin, database, monkeypatch):
+async def test_a_project_and_its_store_are_made_together_or_not_at_all(
+    admin: Admin, database: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A failure after the project's row leaves none behind."""
     from ricordo_server.db import stores as stores_db
 

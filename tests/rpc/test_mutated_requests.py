@@ -84,7 +84,7 @@ def method_of(request) -> str:
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: type(seed).__name__)
-async def test_no_mutant_is_a_fault(channel, seed):
+async def test_no_mutant_is_a_fault(channel: grpc.aio.Channel, seed) -> None:
     chance = random.Random(seed.SerializeToString())
     call = channel.unary_unary(method_of(seed))
     assert await outcome(call(seed.SerializeToString())) is grpc.StatusCode.OK

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -17,6 +18,7 @@ from ricordo.v1.profile_pb2 import ProfileSchema
 from tests.fixtures.calls import as_user, refusal
 from tests.fixtures.generation import ANN, World
 from tests.fixtures.project_settings import update
+from tests.fixtures.stubs import Projects, Stores
 
 PROFILE = m.MEMORY_KIND_PROFILE
 PERSON = ProfileSchema(
@@ -66,7 +68,7 @@ async def profiles(world: World, scope: scope_pb2.Scope = ANN, **options: Any) -
     }
 
 
-async def test_fields_are_read_as_one_profile(projects, world: World) -> None:
+async def test_fields_are_read_as_one_profile(projects: Projects, world: World) -> None:
     await projects.UpdateProject(update(profile_schemas=[PERSON]))
     assert await profiles(world) == {"person": {}}
     for name, content in (("name", "Ann"), ("age", "36"), ("likes", '["tea"]')):
@@ -74,7 +76,7 @@ async def test_fields_are_read_as_one_profile(projects, world: World) -> None:
     assert await profiles(world) == {"person": {"name": "Ann", "age": 36, "likes": ["tea"]}}
 
 
-async def test_a_field_is_one_memory_with_its_own_revisions(projects, world: World) -> None:
+async def test_a_field_is_one_memory_with_its_own_revisions(projects: Projects, world: World) -> None:
     await projects.UpdateProject(update(profile_schemas=[PERSON]))
     first, second = [await put(world, field("age", age)) for age in ("36", "37")]
     [found] = (await world.memories.RetrieveProfiles(ms.RetrieveProfilesRequest(scope=ANN))).profiles
@@ -91,7 +93,7 @@ async def test_a_field_is_one_memory_with_its_own_revisions(projects, world: Wor
     assert await profiles(world) == {"person": {"age": 36}}
 
 
-async def test_a_profile_is_of_the_exact_scope(projects, world: World) -> None:
+async def test_a_profile_is_of_the_exact_scope(projects: Projects, world: World) -> None:
     await projects.UpdateProject(update(profile_schemas=[PERSON]))
     await put(world, field("name", "Ann"))
     await put(world, field("name", "Blue Ann", scope=BLUE))
@@ -101,21 +103,23 @@ async def test_a_profile_is_of_the_exact_scope(projects, world: World) -> None:
     ]
 
 
-async def test_a_deleted_field_is_in_no_profile(projects, world: World) -> None:
+async def test_a_deleted_field_is_in_no_profile(projects: Projects, world: World) -> None:
     await projects.UpdateProject(update(profile_schemas=[PERSON]))
     memory = await put(world, field("name", "Ann"))
     await world.memories.DeleteMemory(ms.DeleteMemoryRequest(memory_id=memory.memory_id))
     assert await profiles(world) == {"person": {}}
 
 
-async def test_a_schema_is_for_scopes_with_its_keys(projects, world: World) -> None:
+async def test_a_schema_is_for_scopes_with_its_keys(projects: Projects, world: World) -> None:
     await projects.UpdateProject(update(profile_schemas=[PERSON, TEAM]))
     assert [list(await profiles(world, scope)) for scope in (ANN, BLUE)] == [["person"], ["person", "team"]]
     refused = await refusal(world.memories.PutMemory(ms.PutMemoryRequest(memory=field("size", "5", "team"))))
     assert refused[1:] == ("INVALID_FIELD", "memory.profile.schema_id")
 
 
-async def test_a_store_s_schemas_take_the_place_of_its_project_s(projects, stores, world: World) -> None:
+async def test_a_store_s_schemas_take_the_place_of_its_project_s(
+    projects: Projects, stores: Stores, world: World
+) -> None:
     await projects.UpdateProject(update(profile_schemas=[PERSON]))
     own = ProfileSchema(schema_id="pet", json_schema=PERSON.json_schema)
     changed = (await stores.UpdateStore(of_store(own))).store.settings
@@ -133,7 +137,7 @@ async def test_a_store_s_schemas_take_the_place_of_its_project_s(projects, store
     ],
 )
 async def test_a_write_that_the_schema_does_not_allow_names_its_field(
-    projects, world: World, memory: m.Memory, place: str
+    projects: Projects, world: World, memory: m.Memory, place: str
 ) -> None:
     await projects.UpdateProject(update(profile_schemas=[PERSON]))
     writes = [
@@ -146,7 +150,9 @@ async def test_a_write_that_the_schema_does_not_allow_names_its_field(
     assert (good.HasField("memory"), bad.error.field) == (True, place.replace("memory", "memories[1]"))
 
 
-async def test_a_change_that_the_schema_does_not_allow_changes_nothing(projects, world: World) -> None:
+async def test_a_change_that_the_schema_does_not_allow_changes_nothing(
+    projects: Projects, world: World
+) -> None:
     await projects.UpdateProject(update(profile_schemas=[PERSON]))
     memory = await put(world, field("age", "36"))
     change = ms.UpdateMemoryRequest(
@@ -158,7 +164,9 @@ async def test_a_change_that_the_schema_does_not_allow_changes_nothing(projects,
     assert await profiles(world) == {"person": {"age": 36}}
 
 
-async def test_what_was_written_without_schemas_is_read_as_far_as_it_fits(projects, world: World) -> None:
+async def test_what_was_written_without_schemas_is_read_as_far_as_it_fits(
+    projects: Projects, world: World
+) -> None:
     await put(world, field("name", "Ann"))
     await put(world, field("age", "old"))
     await put(world, field("likes", "[" + " " * 5_000 + "]"))
@@ -176,12 +184,16 @@ async def test_what_was_written_without_schemas_is_read_as_far_as_it_fits(projec
         ([ProfileSchema(schema_id=f"a{number}", json_schema=PERSON.json_schema) for number in range(9)], ""),
     ],
 )
-async def test_a_bad_schema_names_its_field(projects, schemas: list[ProfileSchema], place: str) -> None:
+async def test_a_bad_schema_names_its_field(
+    projects: Projects, schemas: list[ProfileSchema], place: str
+) -> None:
     refused = await refusal(projects.UpdateProject(update(profile_schemas=schemas)))
     assert refused[2] == f"project.settings.profile_schemas{place}"
 
 
-async def test_an_end_user_reads_only_its_own_profile(projects, world: World, project_id) -> None:
+async def test_an_end_user_reads_only_its_own_profile(
+    projects: Projects, world: World, project_id: UUID
+) -> None:
     await projects.UpdateProject(update(profile_schemas=[PERSON]))
     await put(world, field("name", "Ann"))
     assert await profiles(world, metadata=as_user(project_id, "ann")) == {"person": {"name": "Ann"}}

@@ -1,6 +1,7 @@
 """ProjectService.UpdateProject over a real server: what may be declared, by whom, and when it holds."""
 
 import asyncio
+from uuid import UUID
 
 import grpc
 import grpc.aio
@@ -17,18 +18,19 @@ from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as memory_pb
 from ricordo.v1 import project_service_pb2 as pb
 from tests.fixtures.calls import OPERATOR, as_service, as_user, refusal
-from tests.fixtures.database import make_project
+from tests.fixtures.database import TestDatabase, make_project
 from tests.fixtures.project_settings import DECLARED, OPEN, TYPES, custom_type, keys, update
+from tests.fixtures.stubs import Memories, Projects
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 DENIED = grpc.StatusCode.PERMISSION_DENIED
 
 
-async def read(projects, **call: object) -> project_pb2.Project:
+async def read(projects: Projects, **call: object) -> project_pb2.Project:
     return (await projects.GetProject(pb.GetProjectRequest(), **call)).project
 
 
-async def test_what_is_declared_comes_back_and_the_rest_stays(projects):
+async def test_what_is_declared_comes_back_and_the_rest_stays(projects: Projects) -> None:
     first = await read(projects)
     assert (first.revision, first.settings.metadata_policy) == (1, OPEN)
     context = project_pb2.ContextDefaults(max_tokens=900, format=context_pb2.CONTEXT_FORMAT_CLAUDE, top_k=7)
@@ -50,7 +52,7 @@ async def test_what_is_declared_comes_back_and_the_rest_stays(projects):
     assert changed.update_time.ToNanoseconds() > answer.update_time.ToNanoseconds()
 
 
-async def test_a_mask_without_a_value_clears_it(projects):
+async def test_a_mask_without_a_value_clears_it(projects: Projects) -> None:
     await projects.UpdateProject(update(language="german", metadata_keys=keys(plan="string")))
     request = pb.UpdateProjectRequest(
         update_mask=FieldMask(paths=["settings.language", "settings.metadata_keys"])
@@ -60,7 +62,7 @@ async def test_a_mask_without_a_value_clears_it(projects):
     assert not settings.metadata_keys
 
 
-async def test_a_field_of_the_policy_goes_back_to_its_default(projects):
+async def test_a_field_of_the_policy_goes_back_to_its_default(projects: Projects) -> None:
     policy = project_pb2.ExtractionPolicy(turn_count=7, model="m")
     await projects.UpdateProject(update(extraction=policy))
     request = pb.UpdateProjectRequest(update_mask=FieldMask(paths=["settings.extraction.turn_count"]))
@@ -68,12 +70,12 @@ async def test_a_field_of_the_policy_goes_back_to_its_default(projects):
     assert (settings.extraction.turn_count, settings.extraction.model) == (20, "m")
 
 
-async def test_an_unknown_field_of_the_policy_is_refused(projects):
+async def test_an_unknown_field_of_the_policy_is_refused(projects: Projects) -> None:
     request = pb.UpdateProjectRequest(update_mask=FieldMask(paths=["settings.extraction.nothing"]))
     assert await refusal(projects.UpdateProject(request)) == (INVALID, "INVALID_FIELD", "update_mask")
 
 
-async def test_the_whole_settings_are_replaced_by_their_own_path(projects):
+async def test_the_whole_settings_are_replaced_by_their_own_path(projects: Projects) -> None:
     await projects.UpdateProject(update(language="german", metadata_keys=keys(plan="string")))
     request = pb.UpdateProjectRequest(update_mask=FieldMask(paths=["settings"]))
     settings = (await projects.UpdateProject(request)).project.settings
@@ -120,7 +122,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-async def test_what_makes_no_sense_is_refused(projects, case):
+async def test_what_makes_no_sense_is_refused(projects: Projects, case) -> None:
     request, field = BAD[case]
     assert await refusal(projects.UpdateProject(request)) == (INVALID, "INVALID_FIELD", field)
     assert (await read(projects)).revision == 1
@@ -135,12 +137,12 @@ async def test_what_makes_no_sense_is_refused(projects, case):
         ({"custom_types": [custom_type(f"t{t}", **{f"k{t}_{n}": "bool" for n in range(52)}) for t in range(5)]}, ""),
     ],
 )  # fmt: skip
-async def test_what_is_too_much_is_refused(projects, given, field):
+async def test_what_is_too_much_is_refused(projects: Projects, given, field: str) -> None:
     path = f"project.settings.{field}".rstrip(".")
     assert await refusal(projects.UpdateProject(update(**given))) == (INVALID, "LIMIT_EXCEEDED", path)
 
 
-async def test_only_a_service_may_change_the_project(projects, project_id):
+async def test_only_a_service_may_change_the_project(projects: Projects, project_id: UUID) -> None:
     ann = {"metadata": as_user(project_id, "ann")}
     assert (await refusal(projects.UpdateProject(update(language="german"), **ann)))[:2] == (
         DENIED,
@@ -150,7 +152,7 @@ async def test_only_a_service_may_change_the_project(projects, project_id):
     assert (await read(projects, **ann)).revision == 1
 
 
-async def test_another_project_is_not_touched(projects, database):
+async def test_another_project_is_not_touched(projects: Projects, database: TestDatabase) -> None:
     other = {"metadata": as_service(make_project(database))}
     before = await read(projects, **other)
     await projects.UpdateProject(update(language="german", custom_types=[custom_type("ticket")]))
@@ -159,7 +161,7 @@ async def test_another_project_is_not_touched(projects, database):
     assert (await read(projects)).settings.metadata_policy == OPEN
 
 
-async def test_an_expected_revision_must_be_the_project_s(projects):
+async def test_an_expected_revision_must_be_the_project_s(projects: Projects) -> None:
     mismatch = (grpc.StatusCode.ABORTED, "REVISION_MISMATCH", "expected_revision")
     stale = update({"expected_revision": 2}, language="german")
     assert await refusal(projects.UpdateProject(stale)) == mismatch
@@ -168,7 +170,7 @@ async def test_an_expected_revision_must_be_the_project_s(projects):
     assert await refusal(projects.UpdateProject(current)) == mismatch
 
 
-async def test_a_request_id_changes_once(projects):
+async def test_a_request_id_changes_once(projects: Projects) -> None:
     request = update({"request_id": "r1"}, language="german")
     first = await projects.UpdateProject(request)
     assert await projects.UpdateProject(request) == first
@@ -177,7 +179,7 @@ async def test_a_request_id_changes_once(projects):
     assert (await refusal(projects.UpdateProject(other)))[1] == "REQUEST_ID_REUSED"
 
 
-async def test_two_changes_at_once_both_hold(projects):
+async def test_two_changes_at_once_both_hold(projects: Projects) -> None:
     changes = [
         update(language="german"),
         update(metadata_keys=keys(plan="string")),
@@ -193,14 +195,16 @@ async def test_two_changes_at_once_both_hold(projects):
     assert project.settings.context.top_k == 3
 
 
-async def test_of_two_writers_that_expect_one_revision_one_wins(projects):
+async def test_of_two_writers_that_expect_one_revision_one_wins(projects: Projects) -> None:
     requests = [update({"expected_revision": 1}, language=name) for name in ("german", "french", "dutch")]
     outcomes = await asyncio.gather(*map(projects.UpdateProject, requests), return_exceptions=True)
     assert sum(isinstance(outcome, pb.UpdateProjectResponse) for outcome in outcomes) == 1
     assert (await read(projects)).revision == 2
 
 
-async def test_a_context_takes_the_defaults_of_the_project(projects, memories, channel):
+async def test_a_context_takes_the_defaults_of_the_project(
+    projects: Projects, memories: Memories, channel: grpc.aio.Channel
+) -> None:
     contexts = context_service_pb2_grpc.ContextServiceStub(channel)
     for number in range(5):
         memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=f"tea number {number} is {'green ' * number}")
@@ -220,7 +224,7 @@ async def test_a_context_takes_the_defaults_of_the_project(projects, memories, c
     assert (await contexts.BuildContext(request)).chunks
 
 
-async def test_a_language_holds_for_stores_without_their_own(projects, memories):
+async def test_a_language_holds_for_stores_without_their_own(projects: Projects, memories: Memories) -> None:
     await projects.UpdateProject(update(language="german"))
     memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content="das Haus")
     await memories.CreateMemory(memory_pb.CreateMemoryRequest(memory=memory))

@@ -4,6 +4,7 @@ import base64
 import json
 
 import grpc
+import grpc.aio
 import pytest
 
 from ricordo.v1 import (
@@ -21,7 +22,9 @@ INVALID = grpc.StatusCode.INVALID_ARGUMENT
 
 
 @pytest.mark.parametrize("size", [1_000, 10_000, 1_000_000])
-async def test_a_long_text_of_the_caller_s_does_not_break_the_answer(channel, size):
+async def test_a_long_text_of_the_caller_s_does_not_break_the_answer(
+    channel: grpc.aio.Channel, size: int
+) -> None:
     """Over 8 KiB of headers a client refuses the answer, over 16 it drops the connection with all its calls."""
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
     request = memory_service_pb2.ListMemoriesRequest(order_by=[OrderBy(field="é" * size)])
@@ -29,7 +32,7 @@ async def test_a_long_text_of_the_caller_s_does_not_break_the_answer(channel, si
 
 
 @pytest.mark.parametrize("position", [2**70, "1", None, {"microseconds": 1}])
-async def test_a_page_token_of_another_shape_is_refused(channel, position):
+async def test_a_page_token_of_another_shape_is_refused(channel: grpc.aio.Channel, position) -> None:
     sessions = session_service_pb2_grpc.SessionServiceStub(channel)
     turns = [turn_pb2.Turn(role="user", content="x")] * 2
     scope = scope_pb2.Scope(user_id="ann", session_id="s1")

@@ -117,7 +117,7 @@ async def test_a_revision_is_kept_for_a_year(world: World) -> None:
     assert kept_for(revision) == timedelta(days=365)
 
 
-async def test_a_store_and_then_a_call_say_for_how_long(world: World, keep) -> None:
+async def test_a_store_and_then_a_call_say_for_how_long(world: World, keep: Callable[..., Any]) -> None:
     await keep(revision_ttl=HOUR)
     memory = await create(world)
     await update(world, memory.memory_id, Options(ttl=Duration(seconds=60)))
@@ -135,7 +135,9 @@ async def test_a_call_names_the_moment(world: World) -> None:
 
 
 @pytest.mark.parametrize("options", [Options(ttl=ZERO), None])
-async def test_no_end_is_the_memory_s(world: World, keep, options: Options | None) -> None:
+async def test_no_end_is_the_memory_s(
+    world: World, keep: Callable[..., Any], options: Options | None
+) -> None:
     await keep(revision_ttl=HOUR if options else ZERO)
     memory = await create(world, options)
     [revision] = await revisions(world, memory.memory_id)
@@ -169,7 +171,7 @@ async def test_every_write_takes_options(world: World) -> None:
 
 
 @pytest.mark.parametrize("by_call", [True, False])
-async def test_what_is_not_kept_is_not_seen(world: World, keep, by_call: bool) -> None:
+async def test_what_is_not_kept_is_not_seen(world: World, keep: Callable[..., Any], by_call: bool) -> None:
     await keep(disable_revisions=not by_call)
     memory = await create(world, Options(disabled=True) if by_call else None)
     assert await numbers(world, memory.memory_id) == []
@@ -180,7 +182,9 @@ async def test_what_is_not_kept_is_not_seen(world: World, keep, by_call: bool) -
 
 
 @pytest.mark.parametrize("options", [Options(disabled=False), Options(ttl=HOUR)])
-async def test_a_call_keeps_what_its_store_would_not(world: World, keep, options: Options) -> None:
+async def test_a_call_keeps_what_its_store_would_not(
+    world: World, keep: Callable[..., Any], options: Options
+) -> None:
     await keep(disable_revisions=True)
     memory = await create(world, options)
     assert await numbers(world, memory.memory_id) == [1]
@@ -237,7 +241,7 @@ async def test_what_is_swept_is_used_no_more(
 
 
 async def test_what_rests_on_a_turn_alone_goes_with_it_though_no_revision_is_kept(
-    world: World, keep, sweep: Sweep
+    world: World, keep: Callable[..., Any], sweep: Sweep
 ) -> None:
     await keep(disable_revisions=True)
     [turn] = await world.say("I live in Rome.")

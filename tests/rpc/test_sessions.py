@@ -1,5 +1,7 @@
 """Sessions over a real server, as a generated client sees them."""
 
+from uuid import UUID
+
 import grpc
 import pytest
 
@@ -7,6 +9,7 @@ from ricordo.v1 import filter_pb2, metadata_pb2, scope_pb2, session_pb2, turn_pb
 from ricordo.v1 import session_service_pb2 as pb
 from ricordo.v1.paging_pb2 import OrderBy
 from tests.fixtures.calls import as_user, refusal
+from tests.fixtures.stubs import Sessions
 
 INVALID, DENIED = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED
 
@@ -19,12 +22,12 @@ def creation(given: scope_pb2.Scope, **fields: object) -> pb.CreateSessionReques
     return pb.CreateSessionRequest(session=session_pb2.Session(scope=given, **fields))
 
 
-async def record(sessions, given: scope_pb2.Scope, content: str = "hello"):
+async def record(sessions: Sessions, given: scope_pb2.Scope, content: str = "hello"):
     turn = turn_pb2.Turn(role="user", content=content)
     return await sessions.RecordTurn(pb.RecordTurnRequest(scope=given, turn=turn))
 
 
-async def test_a_session_comes_back_as_it_was_written(sessions):
+async def test_a_session_comes_back_as_it_was_written(sessions: Sessions) -> None:
     metadata = {"n": metadata_pb2.MetadataValue(int64_value=3)}
     request = creation(scope("s1", team="blue"), metadata=metadata, parent_session_id="s0")
     created = (await sessions.CreateSession(request)).session
@@ -34,7 +37,7 @@ async def test_a_session_comes_back_as_it_was_written(sessions):
     assert (read.store_id, read.parent_session_id, read.last_turn_seq) == ("default", "s0", 0)
 
 
-async def test_a_session_without_an_id_gets_one(sessions):
+async def test_a_session_without_an_id_gets_one(sessions: Sessions) -> None:
     first = (await sessions.CreateSession(creation(scope()))).session
     second = (await sessions.CreateSession(creation(scope()))).session
     assert len(first.scope.session_id) == 36
@@ -42,12 +45,12 @@ async def test_a_session_without_an_id_gets_one(sessions):
     assert first.root_session_id == first.scope.session_id
 
 
-async def test_the_id_made_counts_as_a_pair_of_the_scope(sessions):
+async def test_the_id_made_counts_as_a_pair_of_the_scope(sessions: Sessions) -> None:
     request = creation(scope(a="1", b="2", c="3", d="4"))
     assert await refusal(sessions.CreateSession(request)) == (INVALID, "LIMIT_EXCEEDED", "session.scope")
 
 
-async def test_an_existing_session_is_not_created_again(sessions):
+async def test_an_existing_session_is_not_created_again(sessions: Sessions) -> None:
     await record(sessions, scope("s1"))
     code, reason, field = await refusal(sessions.CreateSession(creation(scope("s1"))))
     assert (code, reason) == (grpc.StatusCode.ALREADY_EXISTS, "ID_TAKEN")
@@ -55,7 +58,7 @@ async def test_an_existing_session_is_not_created_again(sessions):
     await sessions.CreateSession(creation(scope("s1", user_id="bob")))
 
 
-async def test_the_root_is_the_parent_s_among_the_same_user_s_sessions(sessions):
+async def test_the_root_is_the_parent_s_among_the_same_user_s_sessions(sessions: Sessions) -> None:
     await sessions.CreateSession(creation(scope("a")))
     await sessions.CreateSession(creation(scope("b"), parent_session_id="a"))
     grandchild = (await sessions.CreateSession(creation(scope("c"), parent_session_id="b"))).session
@@ -73,7 +76,7 @@ async def test_the_root_is_the_parent_s_among_the_same_user_s_sessions(sessions)
         (scope_pb2.Scope(labels={"team": "blue"}), "scope.session_id"),
     ],
 )
-async def test_a_session_is_named_by_whose_it_is_and_its_id(sessions, given, field):
+async def test_a_session_is_named_by_whose_it_is_and_its_id(sessions: Sessions, given, field: str) -> None:
     expected = (INVALID, "SCOPE_REQUIRED", field)
     turn = turn_pb2.Turn(role="user", content="x")
     assert await refusal(sessions.GetSession(pb.GetSessionRequest(scope=given))) == expected
@@ -81,7 +84,7 @@ async def test_a_session_is_named_by_whose_it_is_and_its_id(sessions, given, fie
     assert await refusal(sessions.RecordTurn(pb.RecordTurnRequest(scope=given, turn=turn))) == expected
 
 
-async def test_a_bad_session_is_refused_with_its_field(sessions):
+async def test_a_bad_session_is_refused_with_its_field(sessions: Sessions) -> None:
     for request, field in [
         (creation(scope_pb2.Scope()), "session.scope"),
         (creation(scope("a*b")), "session.scope.session_id"),
@@ -96,13 +99,13 @@ async def test_a_bad_session_is_refused_with_its_field(sessions):
         assert (code, refused) == (INVALID, field)
 
 
-async def test_get_wants_the_exact_scope(sessions):
+async def test_get_wants_the_exact_scope(sessions: Sessions) -> None:
     await sessions.CreateSession(creation(scope("s1", team="blue")))
     code, reason, _ = await refusal(sessions.GetSession(pb.GetSessionRequest(scope=scope("s1"))))
     assert (code, reason) == (grpc.StatusCode.NOT_FOUND, "SESSION_NOT_FOUND")
 
 
-async def test_a_deleted_session_takes_its_turns_along(sessions):
+async def test_a_deleted_session_takes_its_turns_along(sessions: Sessions) -> None:
     turns = [(await record(sessions, scope("s1"), content)).turn for content in ("one", "two", "three")]
     await record(sessions, scope("s2"))
     request = pb.DeleteSessionRequest(scope=scope("s1"), request_id="r1")
@@ -116,7 +119,7 @@ async def test_a_deleted_session_takes_its_turns_along(sessions):
     assert [turn.scope.session_id for turn in listed.turns] == ["s2"]
 
 
-async def test_lists_are_ordered_by_activity_and_paged(sessions):
+async def test_lists_are_ordered_by_activity_and_paged(sessions: Sessions) -> None:
     for name in ("a", "b", "c"):
         await sessions.CreateSession(creation(scope(name)))
     await record(sessions, scope("a"))
@@ -130,7 +133,7 @@ async def test_lists_are_ordered_by_activity_and_paged(sessions):
     assert names == ["a", "c", "b"]
 
 
-async def test_lists_take_scope_filter_and_order(sessions):
+async def test_lists_take_scope_filter_and_order(sessions: Sessions) -> None:
     for name, user_id in (("a", "ann"), ("b", "bob"), ("c", "ann")):
         await sessions.CreateSession(creation(scope(name, user_id=user_id)))
     comparison = filter_pb2.Comparison(
@@ -150,7 +153,7 @@ async def test_lists_take_scope_filter_and_order(sessions):
     assert [s.scope.session_id for s in (await sessions.ListSessions(request)).sessions] == ["b"]
 
 
-async def test_a_list_names_what_it_accepts(sessions):
+async def test_a_list_names_what_it_accepts(sessions: Sessions) -> None:
     request = pb.ListSessionsRequest(order_by=[OrderBy(field="metadata")])
     code, reason, field = await refusal(sessions.ListSessions(request))
     assert (code, reason, field) == (INVALID, "INVALID_FIELD", "order_by[0].field")
@@ -165,7 +168,7 @@ async def test_a_list_names_what_it_accepts(sessions):
     assert (code, reason) == (INVALID, "INVALID_PAGE_TOKEN")
 
 
-async def test_a_bound_user_has_its_own_sessions_only(sessions, project_id):
+async def test_a_bound_user_has_its_own_sessions_only(sessions: Sessions, project_id: UUID) -> None:
     await record(sessions, scope("s1", user_id="bob"))
     await record(sessions, scope_pb2.Scope(session_id="s1", labels={"team": "blue"}))
     ann = {"metadata": as_user(project_id, "ann")}
@@ -186,7 +189,7 @@ async def test_a_bound_user_has_its_own_sessions_only(sessions, project_id):
     assert (await sessions.GetSession(pb.GetSessionRequest(scope=of_bob))).session.last_turn_seq == 1
 
 
-async def test_a_store_that_is_not_there_is_named(sessions):
+async def test_a_store_that_is_not_there_is_named(sessions: Sessions) -> None:
     for store_id in ("nowhere", "No", "a\0b", "x" * 100_000):
         request = pb.GetSessionRequest(store_id=store_id, scope=scope("s1"))
         code, reason, field = await refusal(sessions.GetSession(request))

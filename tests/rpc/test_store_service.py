@@ -1,6 +1,7 @@
 """StoreService over a real server."""
 
 import asyncio
+from uuid import UUID
 
 import grpc
 import grpc.aio
@@ -20,6 +21,8 @@ from ricordo.v1 import (
 from ricordo.v1 import store_service_pb2 as pb
 from ricordo.v1.paging_pb2 import OrderBy
 from tests.fixtures.calls import as_user, read_refusal, refusal
+from tests.fixtures.database import TestDatabase
+from tests.fixtures.stubs import Memories, Sessions, Stores
 
 INVALID, DENIED = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED
 
@@ -38,19 +41,19 @@ def change(paths: list[str], store_id: str, **fields: object) -> pb.UpdateStoreR
     )
 
 
-async def remember(memories, store_id: str, content: str) -> memory_pb2.Memory:
+async def remember(memories: Memories, store_id: str, content: str) -> memory_pb2.Memory:
     memory = memory_pb2.Memory(kind=memory_pb2.MEMORY_KIND_SEMANTIC, content=content)
     request = memory_service_pb2.CreateMemoryRequest(store_id=store_id, memory=memory)
     return (await memories.CreateMemory(request)).memory
 
 
-async def find(memories, store_id: str, query: str) -> list[str]:
+async def find(memories: Memories, store_id: str, query: str) -> list[str]:
     options = search_pb2.SearchOptions(query=query, mode=search_pb2.SEARCH_MODE_TEXT)
     request = memory_service_pb2.SearchMemoriesRequest(store_id=store_id, options=options)
     return [hit.memory.content for hit in (await memories.SearchMemories(request)).hits]
 
 
-async def test_a_store_comes_back_as_it_was_written(stores):
+async def test_a_store_comes_back_as_it_was_written(stores: Stores) -> None:
     created = (
         await stores.CreateStore(creation("notes", "german", display_name="Notes", description="of the team"))
     ).store
@@ -67,7 +70,7 @@ async def test_a_store_comes_back_as_it_was_written(stores):
     assert (await stores.GetStore(pb.GetStoreRequest())).store.store_id == "default"
 
 
-async def test_a_taken_id_is_refused_and_a_repeat_is_not(stores):
+async def test_a_taken_id_is_refused_and_a_repeat_is_not(stores: Stores) -> None:
     request = creation("notes", request_id="r1")
     assert await stores.CreateStore(request) == await stores.CreateStore(request)
     taken = (grpc.StatusCode.ALREADY_EXISTS, "ID_TAKEN", "store.store_id")
@@ -92,11 +95,13 @@ async def test_a_taken_id_is_refused_and_a_repeat_is_not(stores):
         (creation("notes", request_id="x" * 129), "LIMIT_EXCEEDED", "request_id"),
     ],
 )
-async def test_a_bad_store_is_refused_with_its_field(stores, request_, reason, field):
+async def test_a_bad_store_is_refused_with_its_field(
+    stores: Stores, request_, reason: str, field: str
+) -> None:
     assert await refusal(stores.CreateStore(request_)) == (INVALID, reason, field)
 
 
-async def test_lists_go_by_id_or_time_page_by_page(stores):
+async def test_lists_go_by_id_or_time_page_by_page(stores: Stores) -> None:
     for store_id in ("zoo", "abc"):
         await stores.CreateStore(creation(store_id))
     first = await stores.ListStores(pb.ListStoresRequest(page_size=2))
@@ -108,7 +113,7 @@ async def test_lists_go_by_id_or_time_page_by_page(stores):
     assert await refusal(stores.ListStores(wrong)) == (INVALID, "INVALID_FIELD", "order_by[0].field")
 
 
-async def test_update_changes_the_masked_fields_only(stores):
+async def test_update_changes_the_masked_fields_only(stores: Stores) -> None:
     created = (await stores.CreateStore(creation("notes", "german", description="old"))).store
     updated = (await stores.UpdateStore(change(["description"], "notes", description="new"))).store
     assert (updated.description, updated.settings.language) == ("new", "german")
@@ -129,18 +134,18 @@ async def test_update_changes_the_masked_fields_only(stores):
         ),
     ],
 )
-async def test_a_bad_update_is_refused_with_its_field(stores, request_, field):
+async def test_a_bad_update_is_refused_with_its_field(stores: Stores, request_, field: str) -> None:
     assert await refusal(stores.UpdateStore(request_)) == (INVALID, "INVALID_FIELD", field)
 
 
-async def test_a_store_that_is_not_there_is_not_found(stores):
+async def test_a_store_that_is_not_there_is_not_found(stores: Stores) -> None:
     expected = (grpc.StatusCode.NOT_FOUND, "STORE_NOT_FOUND", "store_id")
     assert await refusal(stores.GetStore(pb.GetStoreRequest(store_id="nowhere"))) == expected
     assert await refusal(stores.UpdateStore(change(["description"], "nowhere"))) == expected
     assert await refusal(stores.DeleteStore(pb.DeleteStoreRequest(store_id="nowhere"))) == expected
 
 
-async def test_rows_of_every_language_a_store_had_are_found(stores, memories):
+async def test_rows_of_every_language_a_store_had_are_found(stores: Stores, memories: Memories) -> None:
     """Stems differ: "häuser" finds "haus" in German only, "running" finds "runs" in English only."""
     await stores.CreateStore(creation("notes"))
     await remember(memories, "notes", "she runs")
@@ -153,7 +158,9 @@ async def test_rows_of_every_language_a_store_had_are_found(stores, memories):
     assert await find(memories, "notes", "correr") == ["ela correndo"]
 
 
-async def test_rows_are_found_after_the_project_s_language_changes(stores, memories, database, project_id):
+async def test_rows_are_found_after_the_project_s_language_changes(
+    stores: Stores, memories: Memories, database: TestDatabase, project_id: UUID
+) -> None:
     await stores.CreateStore(creation("notes"))
     for language, content in (("german", "das Haus"), ("french", "les chevaux")):
         with psycopg.connect(database.superuser_url) as connection:
@@ -165,7 +172,9 @@ async def test_rows_are_found_after_the_project_s_language_changes(stores, memor
     assert await find(memories, "notes", "cheval") == ["les chevaux"]
 
 
-async def test_an_end_user_s_first_row_in_a_new_language_is_found(stores, memories, project_id):
+async def test_an_end_user_s_first_row_in_a_new_language_is_found(
+    stores: Stores, memories: Memories, project_id: UUID
+) -> None:
     ann = {"metadata": as_user(project_id, "ann")}
     for language, content in (("german", "das Haus"), ("french", "les chevaux")):
         settings = store_pb2.StoreSettings(language=language)
@@ -178,7 +187,9 @@ async def test_an_end_user_s_first_row_in_a_new_language_is_found(stores, memori
     assert await find(memories, "", "cheval") == ["les chevaux"]
 
 
-async def test_a_store_that_holds_something_is_deleted_by_force_only(stores, memories, sessions):
+async def test_a_store_that_holds_something_is_deleted_by_force_only(
+    stores: Stores, memories: Memories, sessions: Sessions
+) -> None:
     not_empty = (grpc.StatusCode.FAILED_PRECONDITION, "STORE_NOT_EMPTY", "force")
     await stores.CreateStore(creation("notes"))
     memory = await remember(memories, "notes", "tea")
@@ -201,7 +212,7 @@ async def test_a_store_that_holds_something_is_deleted_by_force_only(stores, mem
     assert await find(memories, "notes", "tea") == []
 
 
-async def test_an_empty_store_is_deleted_once_for_a_request_id(stores, memories):
+async def test_an_empty_store_is_deleted_once_for_a_request_id(stores: Stores, memories: Memories) -> None:
     await stores.CreateStore(creation("notes"))
     memory = await remember(memories, "notes", "tea")
     gone = memory_service_pb2.DeleteMemoryRequest(store_id="notes", memory_id=memory.memory_id)
@@ -213,13 +224,13 @@ async def test_an_empty_store_is_deleted_once_for_a_request_id(stores, memories)
     await stores.GetStore(pb.GetStoreRequest(store_id="notes"))
 
 
-async def test_the_default_store_stays(stores):
+async def test_the_default_store_stays(stores: Stores) -> None:
     for store_id in ("default", ""):
         request = pb.DeleteStoreRequest(store_id=store_id, force=True)
         assert await refusal(stores.DeleteStore(request)) == (INVALID, "INVALID_FIELD", "store_id")
 
 
-async def test_end_users_read_stores_but_do_not_manage_them(stores, project_id):
+async def test_end_users_read_stores_but_do_not_manage_them(stores: Stores, project_id: UUID) -> None:
     ann = {"metadata": as_user(project_id, "ann")}
     assert len((await stores.ListStores(pb.ListStoresRequest(), **ann)).stores) == 1
     for call in (
@@ -231,8 +242,8 @@ async def test_end_users_read_stores_but_do_not_manage_them(stores, project_id):
 
 
 async def test_writers_of_a_store_being_deleted_succeed_or_learn_that_it_is_gone(
-    stores, memories, sessions, database, project_id
-):
+    stores: Stores, memories: Memories, sessions: Sessions, database: TestDatabase, project_id: UUID
+) -> None:
     await stores.CreateStore(creation("notes"))
 
     def record(number: int):

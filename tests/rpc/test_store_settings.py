@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import grpc.aio
 import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -26,6 +27,7 @@ from tests.fixtures.credentials import bearer, new_client, token_of
 from tests.fixtures.fake_chat import FakeChat, fact, items
 from tests.fixtures.generation import ANN, World, contents, inline, stated
 from tests.fixtures.project_settings import update
+from tests.fixtures.stubs import Projects, Stores
 
 Policy, Scoped, Retention = project_pb2.ExtractionPolicy, store_pb2.ScopedExtraction, retention_pb2.Retention
 SEMANTIC, EPISODIC = m.MEMORY_KIND_SEMANTIC, m.MEMORY_KIND_EPISODIC
@@ -73,7 +75,7 @@ def lives(memory: m.Memory) -> timedelta:
     return timedelta(minutes=round(left / timedelta(minutes=1)))
 
 
-async def test_settings_come_back_as_they_were_given(stores) -> None:
+async def test_settings_come_back_as_they_were_given(stores: Stores) -> None:
     given = store_pb2.StoreSettings(
         language="german",
         extraction=Policy(
@@ -98,7 +100,7 @@ async def test_settings_come_back_as_they_were_given(stores) -> None:
     assert (created.settings, read.settings) == (given, given)
 
 
-async def test_only_the_masked_settings_change(stores) -> None:
+async def test_only_the_masked_settings_change(stores: Stores) -> None:
     await stores.UpdateStore(change(language="german", retention=Retention(default_ttl=DAY)))
     changed = (await stores.UpdateStore(change(extraction=Policy(model="big")))).store.settings
     assert (changed.language, changed.extraction, changed.retention.default_ttl) == (
@@ -110,7 +112,9 @@ async def test_only_the_masked_settings_change(stores) -> None:
     assert (inherited.language, inherited.HasField("extraction")) == ("german", False)
 
 
-async def test_a_store_s_settings_are_its_creator_s_and_the_administrators(channel, stores) -> None:
+async def test_a_store_s_settings_are_its_creator_s_and_the_administrators(
+    channel: grpc.aio.Channel, stores: Stores
+) -> None:
     writer = {"metadata": bearer(await token_of(channel, await new_client(channel, None)))}
     created = store_service_pb2.CreateStoreRequest(store=store_pb2.Store(store_id="own"))
     await stores.CreateStore(created, **writer)
@@ -123,7 +127,7 @@ async def test_a_store_s_settings_are_its_creator_s_and_the_administrators(chann
     assert changed == store_pb2.StoreSettings(language="german")
 
 
-async def test_changes_at_the_same_time_are_all_kept(stores) -> None:
+async def test_changes_at_the_same_time_are_all_kept(stores: Stores) -> None:
     changes = [
         change(language="german"),
         change(extraction=Policy(model="big")),
@@ -157,12 +161,12 @@ async def test_changes_at_the_same_time_are_all_kept(stores) -> None:
         ({"retention": Retention(revision_ttl=Duration(seconds=86_400 * 10_001))}, "retention.revision_ttl"),
     ],
 )
-async def test_bad_settings_name_their_field(stores, given: dict[str, Any], field: str) -> None:
+async def test_bad_settings_name_their_field(stores: Stores, given: dict[str, Any], field: str) -> None:
     assert (await refusal(stores.UpdateStore(change(**given))))[2] == f"store.settings.{field}"
 
 
 async def test_a_store_has_the_fields_it_gives_and_the_others_of_its_project(
-    projects, stores, world: World, fake: FakeChat
+    projects: Projects, stores: Stores, world: World, fake: FakeChat
 ) -> None:
     topics = [project_pb2.TopicOfInterest(topic=PETS)]
     await projects.UpdateProject(update(extraction=Policy(endpoint="fake", model="big", topics=topics)))
@@ -179,7 +183,7 @@ async def test_a_store_has_the_fields_it_gives_and_the_others_of_its_project(
     [({}, "m1"), ({"team": "a"}, "m2"), ({"team": "a", "app": "b"}, "m3"), ({"app": "b"}, "m1")],
 )
 async def test_the_rule_with_the_most_keys_that_a_scope_holds_is_its_own(
-    stores, world: World, fake: FakeChat, labels: dict[str, str], model: str
+    stores: Stores, world: World, fake: FakeChat, labels: dict[str, str], model: str
 ) -> None:
     await stores.UpdateStore(
         change(
@@ -195,7 +199,9 @@ async def test_the_rule_with_the_most_keys_that_a_scope_holds_is_its_own(
     assert learned.provenance.extraction_model == model
 
 
-async def test_the_model_is_told_in_which_person_to_write(stores, world: World, fake: FakeChat) -> None:
+async def test_the_model_is_told_in_which_person_to_write(
+    stores: Stores, world: World, fake: FakeChat
+) -> None:
     await stores.UpdateStore(change(extraction=Policy(endpoint="fake", person=project_pb2.PERSON_THIRD)))
     fake.script = [items(fact("The user has a dog.", 1, "a dog"))]
     await learn(world, "I have a dog")
@@ -204,7 +210,7 @@ async def test_the_model_is_told_in_which_person_to_write(stores, world: World, 
     assert "in the first person" not in told
 
 
-async def test_what_is_said_in_a_scope_that_is_off_is_not_extracted(stores, world: World) -> None:
+async def test_what_is_said_in_a_scope_that_is_off_is_not_extracted(stores: Stores, world: World) -> None:
     off = [Scoped(scope_keys=["quiet"], extraction=Policy(enabled=False))]
     await stores.UpdateStore(change(extraction=Policy(turn_count=1), scoped_extraction=off))
     for labels in ({}, {"quiet": "yes"}):
@@ -213,41 +219,43 @@ async def test_what_is_said_in_a_scope_that_is_off_is_not_extracted(stores, worl
     assert [dict(each.scope.labels) for each in found] == [{}]
 
 
-async def test_memories_end_as_the_store_says(stores, world: World) -> None:
+async def test_memories_end_as_the_store_says(stores: Stores, world: World) -> None:
     await stores.UpdateStore(change(retention=Retention(create_ttl=DAY, generate_created_ttl=HOUR)))
     [learned] = (await world.state("I live in Rome.")).memories
     assert (lives(await create(world)), lives(learned.memory)) == (timedelta(days=1), timedelta(hours=1))
 
 
-async def test_a_store_may_have_no_end_where_its_project_has_one(projects, stores, world: World) -> None:
+async def test_a_store_may_have_no_end_where_its_project_has_one(
+    projects: Projects, stores: Stores, world: World
+) -> None:
     await projects.UpdateProject(update(retention=Retention(default_ttl=DAY)))
     assert lives(await create(world)) == timedelta(days=1)
     await stores.UpdateStore(change(retention=Retention(default_ttl=Duration())))
     assert not (await create(world)).HasField("expire_time")
 
 
-async def test_a_call_says_otherwise(stores, world: World) -> None:
+async def test_a_call_says_otherwise(stores: Stores, world: World) -> None:
     await stores.UpdateStore(change(retention=Retention(default_ttl=DAY)))
     memory = await create(world, ttl=HOUR)
     assert lives(memory) == timedelta(hours=1)
     assert lives(await touch(world, memory.memory_id, "ttl", ttl=HOUR)) == timedelta(hours=1)
 
 
-async def test_the_default_counts_anew_with_each_change(stores, world: World) -> None:
+async def test_the_default_counts_anew_with_each_change(stores: Stores, world: World) -> None:
     memory = await create(world, ttl=HOUR)
     assert lives(await touch(world, memory.memory_id)) == timedelta(hours=1)
     await stores.UpdateStore(change(retention=Retention(default_ttl=DAY)))
     assert lives(await touch(world, memory.memory_id)) == timedelta(days=1)
 
 
-async def test_a_put_ends_as_a_creation_and_then_as_a_change(stores, world: World) -> None:
+async def test_a_put_ends_as_a_creation_and_then_as_a_change(stores: Stores, world: World) -> None:
     await stores.UpdateStore(change(retention=Retention(create_ttl=HOUR, default_ttl=DAY)))
     memory = m.Memory(kind=SEMANTIC, content="x", scope=ANN, key="k")
     first, second = [(await world.memories.PutMemory(ms.PutMemoryRequest(memory=memory))) for _ in range(2)]
     assert (lives(first.memory), lives(second.memory)) == (timedelta(hours=1), timedelta(days=1))
 
 
-async def test_what_is_said_anew_lives_on(stores, world: World) -> None:
+async def test_what_is_said_anew_lives_on(stores: Stores, world: World) -> None:
     await stores.UpdateStore(change(retention=Retention(generate_created_ttl=HOUR, generate_updated_ttl=DAY)))
     await world.state("I live in Rome.")
     request = stated("I live in Oslo.")

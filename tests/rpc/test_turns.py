@@ -1,5 +1,7 @@
 """Turns over a real server: what was said comes back, in its order, and is found."""
 
+from uuid import UUID
+
 import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -8,6 +10,7 @@ from ricordo.v1 import filter_pb2, metadata_pb2, scope_pb2, search_pb2, turn_pb2
 from ricordo.v1 import session_service_pb2 as pb
 from ricordo.v1.paging_pb2 import VIEW_BASIC, OrderBy
 from tests.fixtures.calls import as_user, refusal
+from tests.fixtures.stubs import Sessions
 
 INVALID, DENIED = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED
 CONTENT_LIMIT = 256 * 1024
@@ -40,11 +43,11 @@ def batch(*turns: turn_pb2.Turn, **fields: object) -> pb.BatchRecordTurnsRequest
     return pb.BatchRecordTurnsRequest(scope=scope(), turns=turns, **fields)
 
 
-async def contents(sessions, **fields: object) -> list[str]:
+async def contents(sessions: Sessions, **fields: object) -> list[str]:
     return [turn.content for turn in (await sessions.ListTurns(pb.ListTurnsRequest(**fields))).turns]
 
 
-async def test_a_turn_comes_back_as_it_was_written(sessions):
+async def test_a_turn_comes_back_as_it_was_written(sessions: Sessions) -> None:
     turn = said(
         "",
         "assistant",
@@ -66,7 +69,7 @@ async def test_a_turn_comes_back_as_it_was_written(sessions):
     assert not read.has_embedding  # nothing to embed
 
 
-async def test_a_tool_s_answer_keeps_its_fields(sessions):
+async def test_a_tool_s_answer_keeps_its_fields(sessions: Sessions) -> None:
     turn = said("boom", "tool", tool_call_id="c1", tool_name="weather", is_error=True)
     recorded = (await sessions.RecordTurn(recording(turn))).turn
     assert (recorded.tool_call_id, recorded.tool_name, recorded.is_error) == ("c1", "weather", True)
@@ -74,7 +77,7 @@ async def test_a_tool_s_answer_keeps_its_fields(sessions):
     assert recorded.has_embedding
 
 
-async def test_turns_are_numbered_as_they_come_and_the_session_follows(sessions):
+async def test_turns_are_numbered_as_they_come_and_the_session_follows(sessions: Sessions) -> None:
     answers = [await sessions.RecordTurn(recording(said(str(number)))) for number in range(3)]
     assert [answer.turn.turn_seq for answer in answers] == [1, 2, 3]
     session = (await sessions.GetSession(pb.GetSessionRequest(scope=scope()))).session
@@ -82,7 +85,7 @@ async def test_turns_are_numbered_as_they_come_and_the_session_follows(sessions)
     assert session.root_session_id == "s1"
 
 
-async def test_a_known_idempotency_key_answers_the_first_turn(sessions):
+async def test_a_known_idempotency_key_answers_the_first_turn(sessions: Sessions) -> None:
     first = await sessions.RecordTurn(recording(said("one", idempotency_key="k")))
     before = (await sessions.GetSession(pb.GetSessionRequest(scope=scope()))).session
     again = await sessions.RecordTurn(recording(said("other", idempotency_key="k")))
@@ -93,7 +96,7 @@ async def test_a_known_idempotency_key_answers_the_first_turn(sessions):
     assert (await sessions.RecordTurn(recording(said("next")))).turn.turn_seq == 2
 
 
-async def test_a_batch_is_numbered_in_its_order_and_a_key_counts_once(sessions):
+async def test_a_batch_is_numbered_in_its_order_and_a_key_counts_once(sessions: Sessions) -> None:
     await sessions.RecordTurn(recording(said("known", idempotency_key="k")))
     answer = await sessions.BatchRecordTurns(
         batch(
@@ -110,13 +113,13 @@ async def test_a_batch_is_numbered_in_its_order_and_a_key_counts_once(sessions):
     assert len({result.turn.create_time.ToNanoseconds() for result in answer.results}) == 2
 
 
-async def test_a_batch_is_all_or_nothing(sessions):
+async def test_a_batch_is_all_or_nothing(sessions: Sessions) -> None:
     code, _, field = await refusal(sessions.BatchRecordTurns(batch(said("a"), said(""))))
     assert (code, field) == (INVALID, "turns[1].content")
     assert await contents(sessions) == []
 
 
-async def test_a_repeated_request_id_records_once(sessions):
+async def test_a_repeated_request_id_records_once(sessions: Sessions) -> None:
     request = batch(said("a"), said("b"), request_id="r1")
     assert await sessions.BatchRecordTurns(request) == await sessions.BatchRecordTurns(request)
     single = recording(said("c"), request_id="r1")
@@ -164,11 +167,13 @@ CALL = turn_pb2.ToolCall
         ),
     ],
 )
-async def test_a_bad_turn_is_refused_with_its_field(sessions, turn, reason, field):
+async def test_a_bad_turn_is_refused_with_its_field(
+    sessions: Sessions, turn, reason: str, field: str
+) -> None:
     assert await refusal(sessions.RecordTurn(recording(turn))) == (INVALID, reason, field)
 
 
-async def test_a_batch_has_1_to_500_turns(sessions):
+async def test_a_batch_has_1_to_500_turns(sessions: Sessions) -> None:
     assert await refusal(sessions.BatchRecordTurns(batch())) == (INVALID, "INVALID_FIELD", "turns")
     expected = (INVALID, "LIMIT_EXCEEDED", "turns")
     assert await refusal(sessions.BatchRecordTurns(batch(*[said("x")] * 501))) == expected
@@ -176,7 +181,7 @@ async def test_a_batch_has_1_to_500_turns(sessions):
     assert [result.turn.turn_seq for result in answer.results] == list(range(1, 501))
 
 
-async def test_get_turn_wants_an_id_of_a_turn(sessions):
+async def test_get_turn_wants_an_id_of_a_turn(sessions: Sessions) -> None:
     assert await refusal(sessions.GetTurn(pb.GetTurnRequest(turn_id="x"))) == (
         INVALID,
         "INVALID_FIELD",
@@ -186,7 +191,7 @@ async def test_get_turn_wants_an_id_of_a_turn(sessions):
     assert (await refusal(sessions.GetTurn(unknown)))[1] == "TURN_NOT_FOUND"
 
 
-async def test_a_list_goes_on_where_the_page_ended(sessions):
+async def test_a_list_goes_on_where_the_page_ended(sessions: Sessions) -> None:
     await sessions.BatchRecordTurns(batch(*[said(str(n)) for n in range(5)]))
     seen, token = [], ""
     while True:
@@ -203,7 +208,7 @@ async def test_a_list_goes_on_where_the_page_ended(sessions):
     assert [turn.content for turn in pages] == ["4", "3", "2", "1"]
 
 
-async def test_a_list_takes_scope_filter_and_view(sessions):
+async def test_a_list_takes_scope_filter_and_view(sessions: Sessions) -> None:
     call = turn_pb2.ToolCall(name="t")
     await sessions.BatchRecordTurns(
         batch(said("a"), said("b", "assistant", tool_calls=[call], data_json="1"))
@@ -226,7 +231,7 @@ async def test_a_list_takes_scope_filter_and_view(sessions):
     ]
 
 
-async def test_a_list_refuses_what_it_does_not_know(sessions):
+async def test_a_list_refuses_what_it_does_not_know(sessions: Sessions) -> None:
     request = pb.ListTurnsRequest(order_by=[OrderBy(field="content")])
     assert await refusal(sessions.ListTurns(request)) == (INVALID, "INVALID_FIELD", "order_by[0].field")
     assert (await refusal(sessions.ListTurns(pb.ListTurnsRequest(page_size=0))))[2] == "page_size"
@@ -234,7 +239,7 @@ async def test_a_list_refuses_what_it_does_not_know(sessions):
     assert (await refusal(sessions.ListTurns(pb.ListTurnsRequest(filter=empty))))[1] == "INVALID_FILTER"
 
 
-async def test_search_finds_turns_by_words_and_by_meaning(sessions):
+async def test_search_finds_turns_by_words_and_by_meaning(sessions: Sessions) -> None:
     await sessions.BatchRecordTurns(batch(said("Ann likes green tea"), said("Bob drives a red car")))
     await sessions.RecordTurn(recording(said("green tea for Bob"), scope(user_id="bob")))
     of_ann = scope_pb2.ScopeFilter(readable_by=scope_pb2.ReadableBy(user_id="ann"))
@@ -248,12 +253,14 @@ async def test_search_finds_turns_by_words_and_by_meaning(sessions):
         assert hit.HasField("legs")
 
 
-async def test_search_refuses_an_empty_query(sessions):
+async def test_search_refuses_an_empty_query(sessions: Sessions) -> None:
     request = pb.SearchTurnsRequest(options=search_pb2.SearchOptions(query=" "))
     assert await refusal(sessions.SearchTurns(request)) == (INVALID, "EMPTY_QUERY", "options.query")
 
 
-async def test_a_bound_user_records_and_reads_in_its_own_name_only(sessions, project_id):
+async def test_a_bound_user_records_and_reads_in_its_own_name_only(
+    sessions: Sessions, project_id: UUID
+) -> None:
     ann = {"metadata": as_user(project_id, "ann")}
     of_bob = scope(user_id="bob")
     theirs = (await sessions.RecordTurn(recording(said("tea of bob"), of_bob))).turn
@@ -277,7 +284,7 @@ async def test_a_bound_user_records_and_reads_in_its_own_name_only(sessions, pro
         assert (await refusal(call))[:2] == (DENIED, "PERMISSION_DENIED")
 
 
-async def test_an_answer_stays_below_4_mib(sessions):
+async def test_an_answer_stays_below_4_mib(sessions: Sessions) -> None:
     """17 turns of 250 KiB: the list ends its page, the batch and the search leave content out."""
     turns = [said(f"tea {number} " + "y" * 250_000) for number in range(17)]
     answer = await sessions.BatchRecordTurns(batch(*turns))

@@ -27,12 +27,12 @@ def memory(**fields: object) -> NewMemory:
         ({"metadata": {"note": {"deep": [HALF]}}}, r"metadata.note.deep\[0\]"),
     ],
 )
-def test_the_field_is_named(fields, name):
+def test_the_field_is_named(fields, name: str) -> None:
     with pytest.raises(MemoryClientError, match=f"^{name} "):
         create_request(memory(**fields), ttl=None, revision_options=None, store=None, request_id=None)
 
 
-def test_arguments_are_named_too():
+def test_arguments_are_named_too() -> None:
     with pytest.raises(MemoryClientError, match=r"^memory_id holds the lone surrogate"):
         get_request(HALF, include_deleted=False, store=None)
     with pytest.raises(MemoryClientError, match=r"^turn.content"):
@@ -44,7 +44,7 @@ def test_arguments_are_named_too():
         )
 
 
-def test_a_query_is_named():
+def test_a_query_is_named() -> None:
     with pytest.raises(MemoryClientError, match=r"^query "):
         encode_options(
             HALF,
@@ -59,12 +59,12 @@ def test_a_query_is_named():
 
 
 @pytest.mark.parametrize("number", [2**31, -(2**31) - 1, 2**70])
-def test_a_number_that_does_not_fit_is_named(number):
+def test_a_number_that_does_not_fit_is_named(number) -> None:
     with pytest.raises(MemoryClientError, match=r"^page_size does not fit its field"):
         list_audit_records_request(page_size=number)
 
 
-def test_a_number_inside_an_argument_is_named_too():
+def test_a_number_inside_an_argument_is_named_too() -> None:
     with pytest.raises(MemoryClientError, match=r"^changes.stored_memories does not fit its field"):
         update_project_limits_request(
             "p", ProjectLimits(stored_bytes=2, stored_memories=2**63), request_id=None

@@ -51,34 +51,34 @@ def methods() -> list:
     return [method for service in services for method in service.methods]
 
 
-def test_no_field_is_a_keyword_of_a_client_language():
+def test_no_field_is_a_keyword_of_a_client_language() -> None:
     names = {field.name for message in all_messages() for field in message.fields}
     assert not {name for name in names if keyword.iskeyword(name) or name in OTHER_KEYWORDS}
 
 
-def test_no_request_names_its_tenant():
+def test_no_request_names_its_tenant() -> None:
     requests = [method.input_type for method in methods() if method.containing_service.name != "AdminService"]
     assert not [request.full_name for request in requests if "project_id" in request.fields_by_name]
 
 
 @pytest.mark.parametrize("method", methods(), ids=lambda method: method.full_name)
-def test_every_rpc_has_its_own_envelopes_and_every_mutation_a_request_id(method):
+def test_every_rpc_has_its_own_envelopes_and_every_mutation_a_request_id(method) -> None:
     assert method.input_type.name == f"{method.name}Request"
     assert method.output_type.name == f"{method.name}Response"
     assert ("request_id" in method.input_type.fields_by_name) == method.name.startswith(MUTATING)
 
 
-def test_no_rpc_is_a_stream():
+def test_no_rpc_is_a_stream() -> None:
     """The interceptors guard single requests and answers alone, and refuse the rest."""
     assert not [each.full_name for each in methods() if each.client_streaming or each.server_streaming]
 
 
-def test_the_domain_knows_each_reason_of_the_contract_and_rpc_its_code():
+def test_the_domain_knows_each_reason_of_the_contract_and_rpc_its_code() -> None:
     names = {name.removeprefix("ERROR_REASON_") for name in error_reason_pb2.ErrorReason.keys()}  # noqa: SIM118
     assert names - {"UNSPECIFIED"} == set(Reason) == set(CODE_BY_REASON)
 
 
-def test_the_comment_of_each_reason_names_its_status_code():
+def test_the_comment_of_each_reason_names_its_status_code() -> None:
     lines = (PROTOS / "error_reason.proto").read_text().splitlines()
     for reason, code in CODE_BY_REASON.items():
         position = next(i for i, line in enumerate(lines) if f"ERROR_REASON_{reason} =" in line)

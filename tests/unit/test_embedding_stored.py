@@ -1,6 +1,7 @@
 """Settings of an embedder on their way into the database and back: whole, and without a secret."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_of_the_configured_models_secret_the_variable_is_stored() -> None:
     assert "sk-secret" not in str(stored)
 
 
-def test_a_secret_is_read_where_its_reference_says(monkeypatch, tmp_path) -> None:
+def test_a_secret_is_read_where_its_reference_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("EMBEDDING_KEY", "from the environment")
     (tmp_path / "key").write_text("from the file\n")
     assert resolve_secret(REMOTE).api_key == "from the environment"
@@ -67,7 +68,7 @@ def test_settings_that_are_not_understood_are_a_clear_error(stored: dict[str, ob
         restore_settings(stored)
 
 
-async def test_a_stored_model_is_loaded_with_its_secret(monkeypatch) -> None:
+async def test_a_stored_model_is_loaded_with_its_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMBEDDING_KEY", "the key")
     with FakeOpenAI() as fake:
         embedder = load_stored_embedder(store_settings(replace(REMOTE, base_url=fake.base_url)))
