@@ -93,6 +93,29 @@ async def test_a_field_is_one_memory_with_its_own_revisions(projects: Projects, 
     assert await profiles(world) == {"person": {"age": 36}}
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "is_json"), [("age", "36", True), ("likes", '["tea"]', True), ("name", "36", False)]
+)
+async def test_a_memory_says_whether_its_value_is_json(
+    projects: Projects, world: World, name: str, content: str, is_json: bool
+) -> None:
+    await projects.UpdateProject(update(profile_schemas=[PERSON]))
+    memory = await put(world, field(name, content))
+    read = await world.memories.GetMemory(ms.GetMemoryRequest(memory_id=memory.memory_id))
+    assert (read.memory.profile.content_is_json, read.memory.content) == (is_json, content)
+    revisions = await world.memories.ListMemoryRevisions(
+        ms.ListMemoryRevisionsRequest(memory_id=memory.memory_id)
+    )
+    assert revisions.revisions[0].memory.profile.content_is_json is is_json
+
+
+async def test_a_value_that_no_schema_allows_is_text(projects: Projects, world: World) -> None:
+    memory = await put(world, field("age", "many"))
+    await projects.UpdateProject(update(profile_schemas=[PERSON]))
+    read = await world.memories.GetMemory(ms.GetMemoryRequest(memory_id=memory.memory_id))
+    assert not read.memory.profile.content_is_json
+
+
 async def test_a_profile_is_of_the_exact_scope(projects: Projects, world: World) -> None:
     await projects.UpdateProject(update(profile_schemas=[PERSON]))
     await put(world, field("name", "Ann"))

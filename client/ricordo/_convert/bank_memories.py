@@ -1,5 +1,6 @@
 """Memories of a bank: they are ours, with the fact as content and the display name as title."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -161,8 +162,9 @@ def decode_revision(revision: models.MemoryRevision, name: Name) -> MemoryRevisi
 
 
 def _structured(memory: models.Memory) -> MemoryStructuredContent | None:
-    if not isinstance(memory.details, models.ProfileDetails):
+    details = memory.details
+    if not isinstance(details, models.ProfileDetails):
         return None
-    return MemoryStructuredContent(
-        schema_id=memory.details.schema_id, data={memory.details.field_name: memory.content}
-    )
+    is_json = details.content_is_json and not memory.content_omitted
+    value = json.loads(memory.content) if is_json else memory.content
+    return MemoryStructuredContent(schema_id=details.schema_id, data={details.field_name: value})

@@ -44,7 +44,9 @@ def decode_details(memory: memory_pb2.Memory) -> models.Details | None:
             return models.CustomDetails(contextual_metadata=stored)
         case "profile":
             return models.ProfileDetails(
-                schema_id=memory.profile.schema_id, field_name=memory.profile.field_name
+                schema_id=memory.profile.schema_id,
+                field_name=memory.profile.field_name,
+                content_is_json=memory.profile.content_is_json,
             )
     return None
 

@@ -116,9 +116,9 @@ class MemoryType(BankWord):
 
 
 class MemoryStructuredContent(BankModel):
-    """The field of a profile that a memory is: its schema, and {field: value}, the value as text.
+    """The field of a profile that a memory is: its schema, and {field: value}.
 
-    `retrieve_profiles` gives the values with their types.
+    The value is of the type that the schema says; text where the schema does not allow it by now.
     """
 
     data: dict[str, Any] = Field(default_factory=dict)

@@ -56,10 +56,15 @@ class CustomDetails(Model):
 
 
 class ProfileDetails(Model):
-    """Of a profile memory: one field of a schema."""
+    """Of a profile memory: one field of a schema.
+
+    `content_is_json` comes from the server: the content is a value of another type than string, and the schema allows
+    it.
+    """
 
     schema_id: str
     field_name: str
+    content_is_json: bool = False
 
 
 Details: TypeAlias = EpisodicDetails | ProceduralDetails | TaxonomicDetails | CustomDetails | ProfileDetails

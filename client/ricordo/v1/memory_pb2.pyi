@@ -567,21 +567,27 @@ class ProfileDetails(_message.Message):
 
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     FIELD_NAME_FIELD_NUMBER: _builtins.int
+    CONTENT_IS_JSON_FIELD_NUMBER: _builtins.int
     schema_id: _builtins.str
     """The schema, `^[a-z][a-z0-9-]{0,62}$`."""
     field_name: _builtins.str
     """The property of the schema, at most 512 bytes. The memory's content is its value: a string as it is, any other value
     as JSON.
     """
+    content_is_json: _builtins.bool
+    """Output. The content is to be read as JSON: the schema has another type than string for the field, and allows the
+    value. False without such a schema for the scope.
+    """
     def __init__(
         self,
         *,
         schema_id: _builtins.str = ...,
         field_name: _builtins.str = ...,
+        content_is_json: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["field_name", b"field_name", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["content_is_json", b"content_is_json", "field_name", b"field_name", "schema_id", b"schema_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,7 +1,7 @@
 """Memories to columns and back: the one place that knows how a memory is stored."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -18,11 +18,12 @@ from ricordo_server.domain.memory import (
     MemoryKind,
     MemoryRevision,
     MemorySource,
+    ProfileDetails,
     Provenance,
     RevisionAction,
 )
 from ricordo_server.domain.metadata import decode_metadata, encode_metadata
-from ricordo_server.domain.scope import Visibility
+from ricordo_server.domain.scope import Scope, Visibility
 
 
 def memory_columns(connection: TenantConnection, memory_id: str, draft: MemoryDraft) -> dict[str, Any]:
@@ -57,8 +58,11 @@ def changed_column(name: str, value: Any) -> Any:
 
 
 def encode_details(details: Details) -> dict[str, Any]:
-    if isinstance(details, CustomDetails):
-        return {"contextual_metadata": encode_metadata(details.contextual_metadata)}
+    match details:
+        case CustomDetails(contextual_metadata):
+            return {"contextual_metadata": encode_metadata(contextual_metadata)}
+        case ProfileDetails(schema_id, field_name):
+            return {"schema_id": schema_id, "field_name": field_name}
     return asdict(details)
 
 
@@ -72,6 +76,10 @@ def decode_details(kind: MemoryKind, stored: Mapping[str, Any] | None) -> Detail
 
 def memory_from(row: Row, connection: TenantConnection) -> Memory:
     kind = MemoryKind(row["kind"])
+    scope = scope_from(row)
+    details = decode_details(kind, row["details"])
+    if isinstance(details, ProfileDetails):
+        details = replace(details, content_is_json=_is_json(details, row["content"], scope, connection))
     return Memory(
         memory_id=row["memory_id"],
         store_id=connection.store_name,
@@ -81,13 +89,13 @@ def memory_from(row: Row, connection: TenantConnection) -> Memory:
         content=row["content"],
         title=row["title"],
         description=row["description"],
-        scope=scope_from(row),
+        scope=scope,
         agent_id=row["agent_id"],
         visibility=Visibility(row["visibility"]),
         metadata=decode_metadata(row["metadata"]),
         topics=row["topics"],
         tags=row["tags"],
-        details=decode_details(kind, row["details"]),
+        details=details,
         source=MemorySource(row["source"]),
         provenance=Provenance(**row["provenance"]),
         revision=row["revision"],
@@ -101,6 +109,12 @@ def memory_from(row: Row, connection: TenantConnection) -> Memory:
         has_embedding=row["has_embedding"],
         embedding_model=connection.embedding_model.name if row["has_embedding"] else "",
     )
+
+
+def _is_json(details: ProfileDetails, content: str, scope: Scope, connection: TenantConnection) -> bool:
+    schemas = {schema.schema_id: schema for schema in connection.profile_schemas_for(scope)}
+    schema = schemas.get(details.schema_id)
+    return schema is not None and schema.holds_json(details.field_name, content)
 
 
 def revision_from(row: Row, connection: TenantConnection) -> MemoryRevision:

@@ -77,8 +77,11 @@ class CustomDetails:
 
 @dataclass(frozen=True)
 class ProfileDetails:
+    """`content_is_json` is read from the schemas of today, and never stored."""
+
     schema_id: str = ""
     field_name: str = ""
+    content_is_json: bool = False
 
 
 Details = EpisodicDetails | ProceduralDetails | TaxonomicDetails | CustomDetails | ProfileDetails

@@ -85,6 +85,14 @@ class ProfileSchema:
             raise ProfileSchemaError(f"{fault.json_path}: {fault.message}"[:SHOWN_CHARACTERS])
         return value
 
+    def holds_json(self, field_name: str, content: str) -> bool:
+        """Whether the content of a field's memory is an allowed value that is no string."""
+        try:
+            self.value_of(field_name, content)
+        except ProfileSchemaError:
+            return False
+        return bool(self.properties[field_name]["type"] != "string")
+
 
 @dataclass(frozen=True)
 class ProfileField:

@@ -215,7 +215,7 @@ async def test_a_scope_that_breaks_the_rule_is_refused(
 
 
 async def test_an_update_changes_what_is_given(banks: AsyncMemoryBanks, bank: str) -> None:
-    memory = await remember(banks, bank, "Likes oolong.", display_name="tea", metadata={"cups": "3"})
+    memory = await remember(banks, bank, "Likes oolong.", display_name="tea", metadata={"cups": 3})
     operation = await banks.memories.update(name=memory.name, fact="Likes sencha.", config={"ttl": "60s"})
     assert operation.response is not None
     changed = operation.response
@@ -458,7 +458,7 @@ async def test_a_field_of_a_profile_is_a_memory(live: AsyncClient, banks: AsyncM
     (memory,) = [each.memory for each in found.page]
     assert memory.memory_type is types.MemoryType.STRUCTURED_PROFILE
     assert memory.structured_content == types.MemoryStructuredContent(
-        schema_id="tea-drinker", data={"cups": "3"}
+        schema_id="tea-drinker", data={"cups": 3}
     )
     assert [each.memory_id async for each in await banks.memories.list(name=bank.name)] == [memory.memory_id]
 
