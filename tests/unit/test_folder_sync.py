@@ -1,6 +1,7 @@
 """A folder and entries: notes come back from their files, and each side's changes are seen."""
 
 import string
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -40,6 +41,7 @@ def test_a_note_comes_back_from_its_file(description: str, content: str) -> None
         ("---\ndescription: 'it''s'\n---\n", Note("it's", "")),
         ("---\r\ndescription: d\r\n---\r\ntea\r\n", Note("d", "tea\r\n")),
         ("---\ndescription: d\n---", Note("d", "")),
+        ("---\ndescription: d\x85e\u2028f\n---\n", Note("d\x85e\u2028f", "")),
     ],
 )
 def test_a_description_stands_in_front_matter(text: str, note: Note) -> None:
@@ -64,7 +66,7 @@ def test_a_digest_tells_description_from_content(description: str, content: str)
 
 
 VERSION = st.sampled_from([None, "a", "b", "c"])
-APPLIED = {
+APPLIED: dict[Action, Callable[[str | None, str | None], tuple[str | None, str | None]]] = {
     Action.PUSH: lambda file, entry: (file, file),
     Action.PULL: lambda file, entry: (entry, entry),
     Action.DELETE_ENTRY: lambda file, entry: (None, None),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?P<lines>(?:.*\n)*?)---[ \t]*(?:\r?\n|\Z)")
+LINE = re.compile(r".*\n")  # a line of YAML; str.splitlines would break others in two
 DESCRIPTION = re.compile(r"description:[ \t]*(?P<value>.*?)[ \t]*\r?\n")
 
 
@@ -31,7 +32,7 @@ def parse_note(text: str) -> Note:
     found = FRONT_MATTER.match(text)
     if found is None:
         return Note("", text)
-    lines = found["lines"].splitlines(keepends=True)
+    lines = LINE.findall(found["lines"])
     described = [line for line in map(DESCRIPTION.fullmatch, lines) if line]
     if len(described) != 1:
         return Note("", text)
