@@ -7,6 +7,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
 
@@ -333,7 +334,7 @@ def test_an_extra_is_enough_for_its_framework(wheel: Path, tmp_path: Path, extra
 
 def test_the_extra_cli_is_enough_for_the_commands_of_a_client(wheel: Path, tmp_path: Path) -> None:
     program = install(f"{wheel}[cli]", tmp_path).with_name("ricordo")
-    command = [program, "stores", "list", "--target", "127.0.0.1:1", "-o", "json"]
+    command = [str(program), "stores", "list", "--target", "127.0.0.1:1", "-o", "json"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (ran.returncode, json.loads(ran.stderr)["error"]["code"]) == (1, "UNAVAILABLE")
 
@@ -376,7 +377,7 @@ def public(value: object) -> list[str]:
     return sorted(name for name in dir(value) if not name.startswith("_"))
 
 
-def signature(method: object) -> str:
+def signature(method: Callable[..., object]) -> str:
     words: list[str] = []
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in words:
@@ -385,7 +386,7 @@ def signature(method: object) -> str:
     return " ".join(words)
 
 
-def defaults(method: object) -> set[tuple[str, object]]:
+def defaults(method: Callable[..., object]) -> set[tuple[str, object]]:
     parameters = inspect.signature(method).parameters.values()
     return {(one.name, one.default) for one in parameters if one.default is not one.empty}
 

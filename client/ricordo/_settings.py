@@ -37,7 +37,7 @@ SERVICES = (
     "Session",
     "Store",
 )
-SERVICE_CONFIG = {
+SERVICE_CONFIG: dict[str, Any] = {
     "methodConfig": [
         {
             # Reads are safe to repeat; so is every mutation, for each carries a request_id. A server that stops

@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from click.testing import Result
+from typer.testing import Result
 
 from ricordo import Client
 from tests.cli.conftest import Invoke

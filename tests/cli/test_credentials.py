@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from click.testing import Result
+from typer.testing import Result
 
 from ricordo import Client, errors
 from ricordo_server import embedded

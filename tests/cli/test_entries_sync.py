@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
+from typer.testing import Result
 
 from ricordo import Client
 from ricordo._sync.memory_stores import MemoryStore

@@ -37,7 +37,7 @@ def test_a_record_is_a_line_with_its_extras(stream: io.StringIO) -> None:
 def test_an_error_is_told_without_the_values_it_quotes(stream: io.StringIO) -> None:
     try:
         try:
-            {}["what ada said"]
+            dict[str, str]()["what ada said"]
         except KeyError as error:
             raise ValueError("ada said so") from error
     except ValueError:

@@ -185,7 +185,7 @@ def test_commands_follow_the_server_to_tls(tmp_path: Path) -> None:
     own_certificate, own_key = clients.issue(()).write(tmp_path, "client")
     for name, pem in (("ca", authority.pem), ("clients", clients.pem)):
         (tmp_path / f"{name}.pem").write_bytes(pem)
-    tls = ("--tls-certificate", str(certificate), "--tls-key", str(key))
+    tls = ["--tls-certificate", str(certificate), "--tls-key", str(key)]
     tls += ("--tls-client-ca", str(tmp_path / "clients.pem"), "--data-folder", str(tmp_path / "data"))
     with started(tmp_path, "up", "--port", "0", "--processes", "2", *tls) as program:
         target = program.wait_for(r"ready on (127\.0\.0\.1:\d+)")[1]

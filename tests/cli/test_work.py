@@ -6,7 +6,6 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 from ricordo_server.cli import app
@@ -63,6 +62,6 @@ def test_a_worker_needs_the_operators_url(database: TestDatabase, command: tuple
 @pytest.mark.xdist_group("up")
 def test_the_queue_of_up_has_a_worker(stack: Stack) -> None:
     environment = {"RICORDO_TARGET": stack.target, "RICORDO_TOKEN": "development:operator"}
-    shown: Result = CliRunner().invoke(app, ["queue"], env=environment)
+    shown = CliRunner().invoke(app, ["queue"], env=environment)
     assert shown.exit_code == 0, shown.stderr
     assert shown.stdout.startswith("workers: 1\nall: ")

@@ -21,11 +21,14 @@ def service_target(settings: Settings) -> Iterator[str]:
     """`127.0.0.1:<port>` of a running server, in a thread of its own: a blocking client would stop its loop."""
     port: Future[int] = Future()
     stop = Event()
+
+    def failing(served: "Future[None]") -> None:
+        if not port.done():
+            port.set_exception(served.exception() or SystemExit())
+
     with ThreadPoolExecutor(1) as thread:
         served = thread.submit(asyncio.run, serve(settings, port, stop))
-        served.add_done_callback(
-            lambda done: port.done() or port.set_exception(done.exception() or SystemExit())
-        )
+        served.add_done_callback(failing)
         try:
             yield f"127.0.0.1:{port.result()}"
         finally:

@@ -90,14 +90,16 @@ def _beside(connection: psycopg.Connection[Any], one: UUID, other: UUID) -> bool
         f"SELECT bool_or({holds} AND {holds}) FROM generate_series(0, %s - 1) AS number",
         [PARTITIONS, one, PARTITIONS, other, PARTITIONS],
     )
-    return found.fetchone() == (True,)
+    return bool(found.fetchone() == (True,))
 
 
 def _fill(connection: psycopg.Connection[Any], project_id: UUID, rows: int) -> None:
-    found = connection.execute("SELECT store_id FROM ricordo.store WHERE project_id = %s", [project_id])
+    [(store_id,)] = connection.execute(
+        "SELECT store_id FROM ricordo.store WHERE project_id = %s", [project_id]
+    ).fetchall()
     tenant = {
         "project": project_id,
-        "store": found.fetchone()[0],
+        "store": store_id,
         "rows": rows,
         "anns_scope": Scope(user_id="ann").key,
     }
@@ -143,7 +145,7 @@ class Explaining(TenantConnection):
         return await super().execute(statement, parameters)
 
     async def _explain(self, text: str, parameters: Mapping[str, Any]) -> None:
-        found = await (await self.raw.execute(f"EXPLAIN (FORMAT JSON) {text}", parameters)).fetchone()
+        [found] = await (await self.raw.execute(f"EXPLAIN (FORMAT JSON) {text}", parameters)).fetchall()
         root = found["QUERY PLAN"][0]["Plan"]
         names = [node["Index Name"] for node in _walk(root) if "Index Name" in node]
         parents = await self.raw.execute(

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -203,7 +203,9 @@ async def test_a_turn_without_text_is_complete(services: Services, call: Call) -
     assert await complete(services, call) == Completion()
 
 
-async def while_it_embeds(services: Services, call: Call, model: Moody, change) -> Completion:
+async def while_it_embeds(
+    services: Services, call: Call, model: Moody, change: Callable[[], Awaitable[None]]
+) -> Completion:
     """A run during whose embedding `change` commits."""
     model.before_answer.clear()
     model.asked.clear()

@@ -142,7 +142,9 @@ def tenants(postgres: embedded.EmbeddedPostgres, worker_id: str) -> Tenants:
     name = f"ricordo_declared_{worker_id}"
     clone_database(postgres, name)
     tenants = Tenants(TestDatabase(postgres, name))
-    big = {f"m-{number}": {"number": number, "text": f"plan {number % 500}"} for number in range(BIG)}
+    big: dict[str, dict[str, Any]] = {
+        f"m-{number}": {"number": number, "text": f"plan {number % 500}"} for number in range(BIG)
+    }
     with psycopg.connect(tenants.database.superuser_url) as connection, connection.cursor() as cursor:
         for project_id, rows in ((tenants.big, big), (tenants.small, ROWS)):
             cursor.executemany(
@@ -193,7 +195,7 @@ def scans_memories(plan: Plan) -> bool:
     return any(re.fullmatch(r"memory_p\d+", name) for name in scanned)
 
 
-FEW = {
+FEW: dict[str, Filter] = {
     "equal": Comparison(("metadata", "text"), Comparator.EQ, ["plan 77"]),
     "one of": Comparison(("metadata", "text"), Comparator.IN, ["plan 77", "plan 78"]),
     "prefix": Comparison(("metadata", "text"), Comparator.PREFIX, ["plan 49"]),

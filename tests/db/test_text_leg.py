@@ -6,6 +6,7 @@ RICORDO_TEXT_QUERIES sets the number of random queries (the longer proof: 10000)
 import os
 import random
 from collections.abc import AsyncIterator
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -174,7 +175,7 @@ async def test_the_two_roads_are_two(connection: TenantConnection, searched: Sea
     await by_index(explaining, searched, "tea green")
     await by_plain_road(explaining, searched.table, "tea green")
     indexed, plain = (plan.indexes for plan in explaining.plans)
-    assert (indexed, plain) == ({f"{searched.table.name}_tsv"}, set())
+    assert (indexed, plain) == (frozenset({f"{searched.table.name}_tsv"}), frozenset())
 
 
 async def test_every_text_finds_itself(app_database: Database, principals: dict[str, Principal]) -> None:
@@ -203,7 +204,7 @@ async def test_every_text_finds_itself(app_database: Database, principals: dict[
 
 @pytest.mark.parametrize("query", ["", " ", "the", "& | !", "'", "\\", "():*<->"])
 async def test_a_query_without_words_finds_nothing(
-    app_database: Database, project_id: str, query: str
+    app_database: Database, project_id: UUID, query: str
 ) -> None:
     async with tenant_transaction(app_database, service_principal(project_id), "", timeout=30) as connection:
         assert await search_by_text(connection, memories.searched(MemoryQuery()), query, 10) == []

@@ -1,5 +1,6 @@
 """What pipelined statements of turns and stores make of a failure in the first of them."""
 
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -23,7 +24,9 @@ from tests.fixtures.database import TestDatabase, make_project, service_principa
 SCOPE = Scope(user_id="ann", session_id="s1")
 
 
-async def record(connection, turn_id: str = "t1", **fields: str) -> list[turns_db.NumberedTurn]:
+async def record(
+    connection: TenantConnection, turn_id: str = "t1", **fields: Any
+) -> list[turns_db.NumberedTurn]:
     draft = TurnDraft("user", "hello", **fields)
     async with connection.pipeline():
         await sessions_db.lock_session(connection, SCOPE)

@@ -333,7 +333,7 @@ RIGHTS_OF_PROJECT_TABLES = {
     "ricordo.may_write": WRITES,
     "ricordo.may_administer": ("SELECT", "UPDATE", "DELETE"),
 }
-RIGHTS = dict.fromkeys(STORE_TABLES, RIGHTS_OF_STORE_TABLES) | {
+RIGHTS: dict[str, Mapping[str, tuple[str, ...]]] = dict.fromkeys(STORE_TABLES, RIGHTS_OF_STORE_TABLES) | {
     "project": {"ricordo.may_administer": ("UPDATE",)},
     "idempotency": {"ricordo.may_write": WRITES},
     "usage": {},

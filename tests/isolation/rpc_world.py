@@ -90,7 +90,7 @@ class Answer:
     """A reply, or a refusal with its size; `text` is without what differs from call to call."""
 
     text: str
-    reply: Message | None = None
+    reply: Any = None
     reason: str = ""
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import grpc.aio
@@ -69,7 +70,7 @@ def own(names: Names) -> scope_pb2.Scope:
     return scope_pb2.Scope(user_id=names.user_id)
 
 
-def a_memory(names: Names, **fields: object) -> memory_pb2.Memory:
+def a_memory(names: Names, **fields: Any) -> memory_pb2.Memory:
     given = {"kind": SEMANTIC, "content": "white tea", "scope": own(names), **fields}
     return memory_pb2.Memory(**given)
 
@@ -78,7 +79,7 @@ def a_turn(names: Names) -> turn_pb2.Turn:
     return turn_pb2.Turn(role="user", content="white tea", idempotency_key=names.turn_key)
 
 
-def an_account(names: Names, **fields: str) -> service_account_pb2.ServiceAccount:
+def an_account(names: Names, **fields: Any) -> service_account_pb2.ServiceAccount:
     role = service_account_pb2.PROJECT_ROLE_ADMIN
     return service_account_pb2.ServiceAccount(name=names.account_name, role=role, **fields)
 

@@ -1,5 +1,6 @@
 """What a principal may do holds also when the code above forgets to ask: statements are run without their checks."""
 
+from collections.abc import Awaitable
 from uuid import UUID
 
 import pytest
@@ -37,7 +38,7 @@ async def allow_publishing(database: Database, principal: Principal) -> None:
         await projects_db.update_project(connection, ProjectSettings(end_users_may_publish=True))
 
 
-async def refused(attempt) -> str:
+async def refused(attempt: Awaitable[object]) -> str:
     with pytest.raises(DomainError) as caught:
         await attempt
     return caught.value.reason
@@ -60,7 +61,7 @@ def reader(project_id: UUID, *user_ids: str) -> Principal:
 
 @pytest.mark.parametrize("user_ids", [(), ("ann",)])
 async def test_a_reader_writes_nothing(
-    app_database: Database, project_id: UUID, service: Principal, user_ids
+    app_database: Database, project_id: UUID, service: Principal, user_ids: tuple[str, ...]
 ) -> None:
     assert (
         await refused(insert(app_database, reader(project_id, *user_ids), draft("ann")))

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from ricordo.v1 import memory_pb2, memory_service_pb2, scope_pb2
-from tests.fixtures.calls import as_service, as_user
+from tests.fixtures.calls import Metadata, as_service, as_user
 from tests.fixtures.database import TestDatabase, make_project
 from tests.fixtures.stubs import Memories
 
@@ -21,7 +21,7 @@ def memory(name: str, user_id: str, **fields: Any) -> memory_pb2.Memory:
     )
 
 
-async def create(memories: Memories, given: list[memory_pb2.Memory], metadata) -> list[str]:
+async def create(memories: Memories, given: list[memory_pb2.Memory], metadata: Metadata) -> list[str]:
     """What became of each, without what differs anyway."""
     outcomes = []
     for start in range(0, len(given), BATCH):

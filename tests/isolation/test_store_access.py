@@ -1,15 +1,17 @@
 """A restricted store: for whom it is not granted to it does not exist, by every RPC; a grant to read is no more."""
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import grpc.aio
 import pytest
 import pytest_asyncio
 from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.message import Message
 
 from ricordo.v1 import store_pb2, store_service_pb2
 from tests.fixtures.database import TestDatabase
-from tests.isolation.rpc_world import RPCS, Names, Place, ask, bound, fill, make_place, service
+from tests.isolation.rpc_world import RPCS, Answer, Names, Place, ask, bound, fill, make_place, service
 from tests.isolation.test_every_rpc import CASES, channel, set_fields
 
 __all__ = ["channel"]  # the fixture
@@ -17,6 +19,7 @@ __all__ = ["channel"]  # the fixture
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 pb = store_service_pb2
+Access: TypeAlias = "store_pb2.GrantedAccess.ValueType"
 READ, WRITE = store_pb2.GRANTED_ACCESS_READ, store_pb2.GRANTED_ACCESS_WRITE
 RESTRICTED, OPEN = store_pb2.STORE_ACCESS_RESTRICTED, store_pb2.STORE_ACCESS_OPEN
 ABSENT = "abstracted"  # as long as "restricted"
@@ -38,16 +41,18 @@ async def restricted(channel: grpc.aio.Channel, database: TestDatabase) -> Place
     return await fill(channel, place)
 
 
-async def ask_store(channel: grpc.aio.Channel, rpc: str, request, place: Place, token: str = ""):
+async def ask_store(
+    channel: grpc.aio.Channel, rpc: str, request: Message, place: Place, token: str = ""
+) -> Answer:
     return await ask(channel, f"StoreService.{rpc}", request, token or service(place), place.names)
 
 
-async def grant(channel: grpc.aio.Channel, place: Place, access) -> None:
+async def grant(channel: grpc.aio.Channel, place: Place, access: Access) -> None:
     granted = store_pb2.StoreGrant(store_id=place.store_id, principal_id="user:ann", access=access)
     assert (await ask_store(channel, "GrantAccess", pb.GrantAccessRequest(grant=granted), place)).reply
 
 
-def requests(rpc: str, store_id: str, names: Names) -> Iterator[tuple]:
+def requests(rpc: str, store_id: str, names: Names) -> Iterator[Message]:
     for request in CASES[rpc](names):
         set_fields(request, {"store_id": store_id, "request_id": ""})
         yield request
@@ -80,7 +85,9 @@ async def test_without_a_grant_the_store_is_as_absent(
         ("ListGrants", pb.ListGrantsRequest(store_id="restricted")),
     ],
 )
-async def test_nor_is_it_told_of(channel: grpc.aio.Channel, restricted: Place, rpc: str, request_) -> None:
+async def test_nor_is_it_told_of(
+    channel: grpc.aio.Channel, restricted: Place, rpc: str, request_: Message
+) -> None:
     answer = await ask_store(channel, rpc, request_, restricted, bound(restricted, "ann"))
     assert answer.reason == ("STORE_NOT_FOUND" if rpc == "GetStore" else "PERMISSION_DENIED")
     listed = await ask_store(
@@ -92,7 +99,7 @@ async def test_nor_is_it_told_of(channel: grpc.aio.Channel, restricted: Place, r
 @pytest.mark.parametrize("access", [READ, WRITE])
 @pytest.mark.parametrize("rpc", IN_STORES)
 async def test_a_grant_opens_it_as_far_as_it_goes(
-    channel: grpc.aio.Channel, restricted: Place, rpc: str, access
+    channel: grpc.aio.Channel, restricted: Place, rpc: str, access: Access
 ) -> None:
     await grant(channel, restricted, access)
     for request in requests(rpc, restricted.store_id, restricted.names):
@@ -152,7 +159,7 @@ async def test_an_open_store_needs_no_grant_and_one_is_kept_for_later(
     user = bound(restricted, "ann")
     read = pb.GetStoreRequest(store_id="restricted")
 
-    async def set_access(access) -> None:
+    async def set_access(access: "store_pb2.StoreAccess.ValueType") -> None:
         store = store_pb2.Store(store_id="restricted", access=access)
         mask = FieldMask(paths=["access"])
         request = pb.UpdateStoreRequest(store=store, update_mask=mask)
@@ -174,7 +181,7 @@ async def test_an_open_store_needs_no_grant_and_one_is_kept_for_later(
     ],
 )
 async def test_what_a_grant_lacks_is_named(
-    channel: grpc.aio.Channel, restricted: Place, field: str, grant_
+    channel: grpc.aio.Channel, restricted: Place, field: str, grant_: store_pb2.StoreGrant
 ) -> None:
     answer = await ask_store(channel, "GrantAccess", pb.GrantAccessRequest(grant=grant_), restricted)
     assert answer.reason == "INVALID_FIELD"

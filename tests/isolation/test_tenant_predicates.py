@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import grpc.aio
@@ -97,7 +98,7 @@ async def test_a_predicate_that_is_missing_is_noticed(
     here: Place,
     statements: set[str],
     monkeypatch: pytest.MonkeyPatch,
-    module,
+    module: ModuleType,
     rpc: str,
 ) -> None:
     """Row-level security stands in for it, so that no answer shows the fault; this does."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -21,10 +22,10 @@ from ricordo_server.app.services import Services
 from ricordo_server.config import Settings
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.failure import FailureClass, StepError
+from ricordo_server.domain.principal import HOUSEKEEPER
 from ricordo_server.extraction.builtin import BuiltinExtractor
 from ricordo_server.jobs import operations
 from ricordo_server.server import open_services, serving
-from ricordo_server.worker import HOUSEKEEPER
 from tests.fixtures.database import TestDatabase
 from tests.jobs.queue import PATIENCE_SECONDS, read_jobs, states, until, worker
 
@@ -120,7 +121,7 @@ async def test_what_is_cancelled_under_way_leaves_nothing_by_halves(
     reached, go_on = asyncio.Event(), asyncio.Event()
     extract = BuiltinExtractor.extract
 
-    async def slow(self: BuiltinExtractor, *given: object) -> object:
+    async def slow(self: BuiltinExtractor, *given: Any) -> object:
         reached.set()
         await go_on.wait()
         return await extract(self, *given)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -30,14 +31,15 @@ from ricordo.v1 import (
     turn_pb2,
 )
 from ricordo.v1 import pipeline_service_pb2 as pb
-from ricordo_server.app import pipeline_runs, pipelines
+from ricordo_server.app import extraction, pipeline_runs, pipelines
+from ricordo_server.app.services import Services
 from ricordo_server.config import Settings
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.failure import FailureClass, StepError
 from ricordo_server.domain.principal import HOUSEKEEPER
 from ricordo_server.jobs import pipelines as jobs
 from ricordo_server.jobs.kind import JobKind
-from ricordo_server.server import Services, open_services
+from ricordo_server.server import open_services
 from tests.fixtures.calls import as_user, refusal
 from tests.fixtures.database import TestDatabase
 from tests.jobs.queue import worker
@@ -64,7 +66,7 @@ class World:
             request = store_service_pb2.CreateStoreRequest(store=store_pb2.Store(store_id=store_id))
             await self.stores.CreateStore(request)
 
-    async def create(self, **fields: object) -> pipeline_pb2.Pipeline:
+    async def create(self, **fields: Any) -> pipeline_pb2.Pipeline:
         given = pipeline_pb2.Pipeline(**{"target_store_id": NOTES, **fields})
         request = pb.CreatePipelineRequest(store_id=SESSIONS, pipeline=given)
         return (await self.pipelines.CreatePipeline(request)).pipeline
@@ -103,7 +105,7 @@ class World:
         )
         return {each.key: each.content for each in (await self.memories.ListMemories(request)).memories}
 
-    async def write(self, path: str, content: str, **fields: object) -> memory_pb2.Memory:
+    async def write(self, path: str, content: str, **fields: Any) -> memory_pb2.Memory:
         memory = memory_pb2.Memory(
             kind=memory_pb2.MEMORY_KIND_DOCUMENT,
             key=path,
@@ -265,12 +267,11 @@ async def test_what_is_too_long_is_split(world: World, settings: Settings) -> No
 async def test_a_failing_user_stops_no_other_and_is_read_next_time(
     world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learn = pipeline_runs.learn
 
-    async def refuse_bob(services: Services, call, policy, passage, kind):
+    async def refuse_bob(services: Services, call: Call, policy: Any, passage: Any, kind: Any) -> object:
         if passage.scope.user_id == "bob":
             raise StepError(FailureClass.TRANSIENT, "no")
-        return await learn(services, call, policy, passage, kind)
+        return await extraction.learn(services, call, policy, passage, kind)
 
     pipeline = await world.create()
     await world.say("I live in Rome.")
@@ -295,7 +296,7 @@ async def test_a_run_that_was_cut_short_goes_on_where_it_was(
     """Its first attempt dies behind the first user; the second reads the other alone."""
     read_actor, calls = pipeline_runs._read_actor, 0
 
-    async def die_at_the_second(*arguments):
+    async def die_at_the_second(*arguments: Any) -> object:
         nonlocal calls
         calls += 1
         if calls == 2:
@@ -365,7 +366,9 @@ async def test_what_is_masked_changes_and_nothing_else(world: World) -> None:
         ({"display_name": "x" * 1_025}, "pipeline.display_name"),
     ],
 )
-async def test_what_breaks_a_rule_is_refused_with_its_field(world: World, fields, field: str) -> None:
+async def test_what_breaks_a_rule_is_refused_with_its_field(
+    world: World, fields: dict[str, Any], field: str
+) -> None:
     code, _, refused = await refusal(world.create(**fields))
     assert (code, refused) == (grpc.StatusCode.INVALID_ARGUMENT, field)
 
@@ -450,13 +453,13 @@ async def test_what_another_turn_says_too_stays(world: World, settings: Settings
 
 async def test_end_users_have_no_pipelines(world: World, project_id: UUID) -> None:
     pipeline = await world.create()
-    ann = {"metadata": as_user(project_id, "ann")}
-    named = {"store_id": SESSIONS, "pipeline_id": pipeline.pipeline_id}
+    ann = as_user(project_id, "ann")
+    named: dict[str, Any] = {"store_id": SESSIONS, "pipeline_id": pipeline.pipeline_id}
     for call in (
-        world.pipelines.GetPipeline(pb.GetPipelineRequest(**named), **ann),
-        world.pipelines.ListPipelines(pb.ListPipelinesRequest(store_id=SESSIONS), **ann),
-        world.pipelines.RunPipeline(pb.RunPipelineRequest(**named), **ann),
-        world.pipelines.DeletePipeline(pb.DeletePipelineRequest(**named), **ann),
-        world.pipelines.ListPipelineRuns(pb.ListPipelineRunsRequest(**named), **ann),
+        world.pipelines.GetPipeline(pb.GetPipelineRequest(**named), metadata=ann),
+        world.pipelines.ListPipelines(pb.ListPipelinesRequest(store_id=SESSIONS), metadata=ann),
+        world.pipelines.RunPipeline(pb.RunPipelineRequest(**named), metadata=ann),
+        world.pipelines.DeletePipeline(pb.DeletePipelineRequest(**named), metadata=ann),
+        world.pipelines.ListPipelineRuns(pb.ListPipelineRunsRequest(**named), metadata=ann),
     ):
         assert (await refusal(call))[1] == "PERMISSION_DENIED"

@@ -175,7 +175,7 @@ async def test_killed_workers_lose_and_double_nothing(
     for kill in range(2):
         waiting = len(read_jobs(database, project_id))
         with started(tmp_path / str(kill), "work", **environment) as program:
-            await until(lambda waiting=waiting: len(read_jobs(database, project_id)) < max(waiting - 2, 2))
+            await until(lambda waiting=waiting: len(read_jobs(database, project_id)) < max(waiting - 2, 2))  # type: ignore[misc]
             program.process.kill()
             program.process.wait()
     with started(tmp_path / "last", "work", **environment):

@@ -243,7 +243,7 @@ async def test_a_kind_that_was_given_up_makes_the_result_incomplete(
     await client.project.update(ProjectChanges(extraction=ExtractionPolicy(kinds=["semantic", "episodic"])))
     extract = BuiltinExtractor.extract
 
-    async def refuse(self: BuiltinExtractor, *given: object) -> object:
+    async def refuse(self: BuiltinExtractor, *given: Any) -> object:
         if given[0].kind == "EPISODIC":
             raise StepError(FailureClass.CONTENT, "filtered")
         return await extract(self, *given)

@@ -1,6 +1,7 @@
 """Models of the installation: what registering one does to a database that is in use."""
 
 import json
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -15,7 +16,7 @@ ACTIVE = (
 )
 
 
-def register(database: TestDatabase, name: str, dimension: int = 8, **options: object) -> int:
+def register(database: TestDatabase, name: str, dimension: int = 8, **options: Any) -> int:
     return register_embedding_model(database.superuser_url, name, dimension, **options)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     test = report.nodeid.partition("[")[0]
     # A test without a tally is one case.
     told = dict(report.user_properties)
-    counted = told.get("proof", (1, int(report.failed)))
+    counted: Any = told.get("proof", (1, int(report.failed)))
     if told.get("note"):
         _notes[test] = str(told["note"])
     if report.skipped:

@@ -3,6 +3,7 @@
 import base64
 import codecs
 import json
+from collections.abc import Callable
 from itertools import product
 
 DEMANDS = (
@@ -46,7 +47,7 @@ def _spaced(text: str) -> str:
     return "​".join(text)
 
 
-ENCODINGS = (str, _base64, _escaped, _rotated, _spaced)
+ENCODINGS: tuple[Callable[[str], str], ...] = (str, _base64, _escaped, _rotated, _spaced)
 INJECTIONS = [
     carrier.format(encode(demand)) for demand, carrier, encode in product(DEMANDS, CARRIERS, ENCODINGS)
 ]

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -46,7 +47,7 @@ def locked(database: TestDatabase, project_id: UUID) -> Iterator[psycopg.Connect
         yield connection
 
 
-def requests(channel: grpc.aio.Channel, number: int) -> grpc.aio.UnaryUnaryCall[object, object]:
+def requests(channel: grpc.aio.Channel, number: int) -> grpc.aio.UnaryUnaryCall[Any, Any]:
     if number % 2:
         put = memory_service_pb2.PutMemoryRequest(
             memory=memory_pb2.Memory(kind=memory_pb2.MEMORY_KIND_SEMANTIC, key=f"k{number}", content="tea")

@@ -63,7 +63,7 @@ async def test_a_job_that_kills_its_workers_is_given_up_and_keeps_nobody(
         said = [fact for number in range(scaled(20)) for fact in await record(client, number)]
         while not is_given_up(database, project_id):
             pid = await workers.start()
-            await until(lambda pid=pid: not is_alive(pid) or is_given_up(database, project_id))
+            await until(lambda pid=pid: not is_alive(pid) or is_given_up(database, project_id))  # type: ignore[misc]
         await finish(client, database, project_id)
         made = Counter([each.content async for each in client.memories.list(page_size=1000)])
     for fact in said:

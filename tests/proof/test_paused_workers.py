@@ -98,4 +98,4 @@ async def pause_one(workers: Workers, fake: FakeChat, database: TestDatabase, pr
     for pid in (paused, other):
         os.kill(pid, signal.SIGTERM)
         os.kill(pid, signal.SIGCONT)
-        await until(lambda pid=pid: not is_alive(pid))
+        await until(lambda pid=pid: not is_alive(pid))  # type: ignore[misc]

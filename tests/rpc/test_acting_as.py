@@ -1,5 +1,6 @@
 """A service acts as an end user for one call: what that call sees and writes is the user's."""
 
+from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
@@ -32,7 +33,7 @@ def acting(user_id: str) -> dict[str, object]:
 
 
 def creation(
-    user_id: str, content: str = "tea", request_id: str = "", **fields: object
+    user_id: str, content: str = "tea", request_id: str = "", **fields: Any
 ) -> pb.CreateMemoryRequest:
     memory = memory_pb2.Memory(
         kind=memory_pb2.MEMORY_KIND_SEMANTIC,
@@ -43,7 +44,7 @@ def creation(
     return pb.CreateMemoryRequest(memory=memory, request_id=request_id)
 
 
-async def list_contents(memories: Memories, **call: object) -> list[str]:
+async def list_contents(memories: Memories, **call: Any) -> list[str]:
     reply = await memories.ListMemories(pb.ListMemoriesRequest(), **call)
     return sorted(memory.content for memory in reply.memories)
 

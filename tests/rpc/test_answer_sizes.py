@@ -1,5 +1,7 @@
 """Every answer fits the 4 MiB that a client's default allows, whatever a legal request writes and asks."""
 
+from typing import Any
+
 import grpc
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -28,11 +30,11 @@ TEXT = search_pb2.SEARCH_MODE_TEXT
 SCOPE = scope_pb2.Scope(user_id="u" * 512, labels={f"{n}" + "l" * 511: "v" * 512 for n in range(4)})
 
 
-def fact(content: str = "tea", **fields: object) -> memory_pb2.Memory:
+def fact(content: str = "tea", **fields: Any) -> memory_pb2.Memory:
     return memory_pb2.Memory(kind=memory_pb2.MEMORY_KIND_SEMANTIC, content=content, **fields)
 
 
-def procedure(**details: object) -> memory_pb2.Memory:
+def procedure(**details: Any) -> memory_pb2.Memory:
     return memory_pb2.Memory(kind=memory_pb2.MEMORY_KIND_PROCEDURAL, procedural=details)
 
 

@@ -1,6 +1,7 @@
 """Fields whose values widen, empty or break something when they are taken as they come."""
 
 import asyncio
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -26,7 +27,7 @@ INVALID = grpc.StatusCode.INVALID_ARGUMENT
 Scope = scope_pb2.Scope
 
 
-def fact(content: str = "tea", **fields: object) -> m.Memory:
+def fact(content: str = "tea", **fields: Any) -> m.Memory:
     return m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=content, **fields)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -65,7 +66,7 @@ def matching(scope: scope_pb2.Scope) -> scope_pb2.ScopeFilter:
     return scope_pb2.ScopeFilter(matching=scope)
 
 
-def spec(source: int, **fields: object) -> pb.ContextSourceSpec:
+def spec(source: int, **fields: Any) -> pb.ContextSourceSpec:
     return pb.ContextSourceSpec(source=source, **fields)
 
 

@@ -1,6 +1,7 @@
 """What declarations ask of values, filters and custom types, over a real server; they hold from the answer on."""
 
 import asyncio
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -42,7 +43,7 @@ def nested(**values: Value) -> Value:
     return Value(map_value=metadata_pb2.MetadataMap(fields=values))
 
 
-def fact(content: str = "tea", **fields: object) -> m.Memory:
+def fact(content: str = "tea", **fields: Any) -> m.Memory:
     return m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=content, **fields)
 
 
@@ -50,11 +51,11 @@ def ticket(name: str = "ticket", **metadata: Value) -> m.Memory:
     return m.Memory(kind=m.MEMORY_KIND_CUSTOM, custom_type=name, content="it broke", metadata=metadata)
 
 
-async def create(memories: Memories, memory: m.Memory, **call: object) -> m.Memory:
+async def create(memories: Memories, memory: m.Memory, **call: Any) -> m.Memory:
     return (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory), **call)).memory
 
 
-async def found(memories: Memories, **fields: object) -> list[str]:
+async def found(memories: Memories, **fields: Any) -> list[str]:
     answer = await memories.ListMemories(pb.ListMemoriesRequest(**fields))
     return sorted(memory.content for memory in answer.memories)
 
@@ -214,14 +215,16 @@ async def test_a_conflict_tells_where_and_how_many(
     projects: Projects, memories: Memories, sessions: Sessions, database: TestDatabase
 ) -> None:
     project_id = make_project(database, "notes")
-    own = {"metadata": as_service(project_id)}
+    own = as_service(project_id)
     request = pb.CreateMemoryRequest(store_id="notes", memory=fact(metadata={"plan": NUMBER}))
     for _ in range(2):
-        await memories.CreateMemory(request, **own)
+        await memories.CreateMemory(request, metadata=own)
     turn = turn_pb2.Turn(role="user", content="tea", metadata={"plan": BOOL})
-    await sessions.RecordTurn(session_pb.RecordTurnRequest(store_id="notes", scope=SCOPE, turn=turn), **own)
+    await sessions.RecordTurn(
+        session_pb.RecordTurnRequest(store_id="notes", scope=SCOPE, turn=turn), metadata=own
+    )
     with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await projects.UpdateProject(update(metadata_keys=keys(plan="string")), **own)
+        await projects.UpdateProject(update(metadata_keys=keys(plan="string")), metadata=own)
     assert "3 rows of the store 'notes'" in refused.value.details()
     await projects.UpdateProject(
         update(metadata_keys=keys(plan="string"))
@@ -351,7 +354,7 @@ async def test_every_write_is_found_by_its_declared_key(
 ) -> None:
     """Filters on declared keys go by an index of their own, which each write has to keep."""
 
-    async def plan(value: str, **call: object) -> list[str]:
+    async def plan(value: str, **call: Any) -> list[str]:
         request = pb.ListMemoriesRequest(
             filter=equals("metadata.plan", string_value=value), include_deleted=True
         )
@@ -373,13 +376,13 @@ async def test_every_write_is_found_by_its_declared_key(
         )
     assert (await plan("old"), await plan("new")) == (["batch", "before"], ["put"])
 
-    bob = {"metadata": as_user(project_id, "bob")}
-    assert await plan("old", **bob) == []
+    bob = as_user(project_id, "bob")
+    assert await plan("old", metadata=bob) == []
     shared = m.Memory(memory_id=before.memory_id, visibility=scope_pb2.VISIBILITY_PROJECT)
     await change(shared, "visibility")
-    assert await plan("old", **bob) == ["before"]
+    assert await plan("old", metadata=bob) == ["before"]
     await change(m.Memory(memory_id=before.memory_id, metadata={"plan": text["new"]}), "metadata")
-    assert (await plan("old", **bob), await plan("new", **bob)) == ([], ["before"])
+    assert (await plan("old", metadata=bob), await plan("new", metadata=bob)) == ([], ["before"])
     await memories.DeleteMemory(pb.DeleteMemoryRequest(memory_id=before.memory_id))
     assert await plan("new") == ["before", "put"]
     await memories.DeleteMemory(pb.DeleteMemoryRequest(memory_id=before.memory_id, purge=True))

@@ -1,5 +1,6 @@
 """Documents for people: pinned ones, moves, deletions by what matches."""
 
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -18,7 +19,7 @@ BOB = scope_pb2.Scope(user_id="bob")
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 
 
-def a_document(path: str, content: str = "text", **fields: object) -> m.Memory:
+def a_document(path: str, content: str = "text", **fields: Any) -> m.Memory:
     given = {"kind": m.MEMORY_KIND_DOCUMENT, "scope": ANN, **fields}
     return m.Memory(key=path, content=content, **given)
 
@@ -36,7 +37,7 @@ async def get(world: World, memory_id: str) -> m.Memory:
     return (await world.memories.GetMemory(pb.GetMemoryRequest(memory_id=memory_id))).memory
 
 
-async def move(world: World, memory_id: str, key: str, **fields: object) -> m.Memory:
+async def move(world: World, memory_id: str, key: str, **fields: Any) -> m.Memory:
     request = pb.MoveMemoryRequest(memory_id=memory_id, key=key, **fields)
     return (await world.memories.MoveMemory(request)).memory
 
@@ -50,7 +51,7 @@ def below(prefix: str) -> filter_pb2.Filter:
     return filter_pb2.Filter(comparison=comparison)
 
 
-async def delete(world: World, **fields: object) -> tuple[int, int]:
+async def delete(world: World, **fields: Any) -> tuple[int, int]:
     reply = await world.memories.DeleteMemories(pb.DeleteMemoriesRequest(**fields))
     return reply.matching_count, reply.deleted_count
 

@@ -1,6 +1,7 @@
 """MemoryService.ListDomains over a real server."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -31,7 +32,7 @@ async def define(
     return (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory))).memory
 
 
-async def list_domains(memories: Memories, metadata=None, **fields: object) -> list[tuple[str, int]]:
+async def list_domains(memories: Memories, metadata=None, **fields: Any) -> list[tuple[str, int]]:
     answer = await memories.ListDomains(pb.ListDomainsRequest(**fields), metadata=metadata)
     return [(domain.name, domain.term_count) for domain in answer.domains]
 
@@ -84,7 +85,7 @@ async def test_scope_and_visibility_narrow_whose_terms_count(memories: Memories,
 
 
 async def test_what_makes_no_sense_is_refused(memories: Memories) -> None:
-    def ask(**fields: object):
+    def ask(**fields: Any):
         return refusal(memories.ListDomains(pb.ListDomainsRequest(**fields)))
 
     nobody = scope_pb2.ScopeFilter(exactly=scope_pb2.Scope())

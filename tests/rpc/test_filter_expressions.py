@@ -1,5 +1,7 @@
 """Filters as text on every read that takes one, over a real server."""
 
+from typing import Any
+
 import grpc
 import grpc.aio
 import pytest
@@ -55,26 +57,26 @@ async def reads(channel: grpc.aio.Channel):
             f"{item.metadata['colour'].string_value} {item.metadata['stars'].int64_value}" for item in items
         )  # type: ignore[attr-defined]
 
-    async def list_memories(**fields: object) -> list[str]:
+    async def list_memories(**fields: Any) -> list[str]:
         answer = await memories.ListMemories(memory_service_pb2.ListMemoriesRequest(**fields))
         return colours(answer.memories)
 
-    async def search_memories(**fields: object) -> list[str]:
+    async def search_memories(**fields: Any) -> list[str]:
         request = memory_service_pb2.SearchMemoriesRequest(options=OPTIONS, **fields)
         return colours(hit.memory for hit in (await memories.SearchMemories(request)).hits)
 
-    async def list_sessions(**fields: object) -> list[str]:
+    async def list_sessions(**fields: Any) -> list[str]:
         answer = await sessions.ListSessions(session_service_pb2.ListSessionsRequest(**fields))
         return colours(answer.sessions)
 
-    async def list_turns(**fields: object) -> list[str]:
+    async def list_turns(**fields: Any) -> list[str]:
         return colours((await sessions.ListTurns(session_service_pb2.ListTurnsRequest(**fields))).turns)
 
-    async def search_turns(**fields: object) -> list[str]:
+    async def search_turns(**fields: Any) -> list[str]:
         request = session_service_pb2.SearchTurnsRequest(options=OPTIONS, **fields)
         return colours(hit.turn for hit in (await sessions.SearchTurns(request)).hits)
 
-    async def build_context(**fields: object) -> list[str]:
+    async def build_context(**fields: Any) -> list[str]:
         source = context_service_pb2.ContextSourceSpec(
             source=context_service_pb2.CONTEXT_SOURCE_SEMANTIC, **fields
         )

@@ -1,6 +1,7 @@
 """What was learned from turns goes with them, as a generated client sees it."""
 
 import asyncio
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -25,7 +26,7 @@ async def learn(world: World, scope: scope_pb2.Scope, *texts: str) -> None:
     await world.learn(scope)
 
 
-async def delete(world: World, scope: scope_pb2.Scope, **call: object) -> tuple[int, int, int]:
+async def delete(world: World, scope: scope_pb2.Scope, **call: Any) -> tuple[int, int, int]:
     answer = await world.sessions.DeleteSession(ss.DeleteSessionRequest(scope=scope), **call)
     return answer.deleted_turn_count, answer.deleted_memory_count, answer.restored_memory_count
 
@@ -103,7 +104,7 @@ async def test_answers_that_are_kept_for_repeats_are_forgotten(world: World) -> 
     assert (await refusal(world.extraction.GenerateMemories(request)))[1] == "SESSION_NOT_FOUND"
 
 
-async def delete_turn(world: World, turn: turn_pb2.Turn, **call: object) -> tuple[int, int]:
+async def delete_turn(world: World, turn: turn_pb2.Turn, **call: Any) -> tuple[int, int]:
     answer = await world.sessions.DeleteTurn(ss.DeleteTurnRequest(turn_id=turn.turn_id), **call)
     return answer.deleted_memory_count, answer.restored_memory_count
 

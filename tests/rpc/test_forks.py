@@ -1,6 +1,7 @@
 """ForkSession: a copy that is independent, and learned from no second time."""
 
 import asyncio
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -18,7 +19,7 @@ COPY = scope_pb2.Scope(user_id="ann", session_id="copy")
 NOT_FOUND = grpc.StatusCode.NOT_FOUND
 
 
-async def fork(world: World, **fields: object) -> pb.ForkSessionResponse:
+async def fork(world: World, **fields: Any) -> pb.ForkSessionResponse:
     given = {"scope": FIRST, "session_id": "copy", **fields}
     return await world.sessions.ForkSession(pb.ForkSessionRequest(**given))
 

@@ -1,6 +1,7 @@
 """What is held back for review, as a generated client sees it."""
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -64,19 +65,17 @@ async def hold(world: World, fake: FakeChat, content: str = SECRET) -> list[held
     return await held(world)
 
 
-async def held(world: World, **call: object) -> list[held_memory_pb2.HeldMemory]:
+async def held(world: World, **call: Any) -> list[held_memory_pb2.HeldMemory]:
     answer = await world.extraction.ListHeldMemories(pb.ListHeldMemoriesRequest(), **call)
     return list(answer.held_memories)
 
 
-async def approve(
-    world: World, each: held_memory_pb2.HeldMemory, **fields: object
-) -> pb.ApproveMemoryResponse:
+async def approve(world: World, each: held_memory_pb2.HeldMemory, **fields: Any) -> pb.ApproveMemoryResponse:
     request = pb.ApproveMemoryRequest(held_memory_id=each.held_memory_id, **fields)
     return await world.extraction.ApproveMemory(request)
 
 
-async def reject(world: World, each: held_memory_pb2.HeldMemory, **call: object) -> None:
+async def reject(world: World, each: held_memory_pb2.HeldMemory, **call: Any) -> None:
     request = pb.RejectMemoryRequest(held_memory_id=each.held_memory_id)
     await world.extraction.RejectMemory(request, **call)
 
@@ -219,9 +218,9 @@ async def test_a_dry_run_holds_nothing(world: World, fake: FakeChat) -> None:
 
 async def test_a_user_reviews_its_own_alone(world: World, fake: FakeChat, project_id: UUID) -> None:
     [waiting] = await hold(world, fake)
-    bob = {"metadata": as_user(project_id, "bob")}
-    assert await held(world, **bob) == []
-    assert (await refusal(reject(world, waiting, **bob)))[1] == "MEMORY_NOT_FOUND"
+    bob = as_user(project_id, "bob")
+    assert await held(world, metadata=bob) == []
+    assert (await refusal(reject(world, waiting, metadata=bob)))[1] == "MEMORY_NOT_FOUND"
     assert await held(world, metadata=as_user(project_id, "ann")) == [waiting]
 
 

@@ -1,5 +1,6 @@
 """Who the caller is, its project, and the operator's work: IdentityService, ProjectService, AdminService."""
 
+from typing import Any
 from uuid import UUID, uuid4
 
 import grpc
@@ -28,13 +29,13 @@ from tests.fixtures.stubs import Admin, Identity, Projects
 DENIED, INVALID = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.INVALID_ARGUMENT
 
 
-def organization(name: str, **fields: object) -> admin_pb.CreateOrganizationRequest:
+def organization(name: str, **fields: Any) -> admin_pb.CreateOrganizationRequest:
     return admin_pb.CreateOrganizationRequest(
         organization=project_pb2.Organization(display_name=name), **fields
     )
 
 
-def project(organization_id: str, name: str = "p", language: str | None = None, **fields: object):
+def project(organization_id: str, name: str = "p", language: str | None = None, **fields: Any):
     settings = project_pb2.ProjectSettings(language=language)
     return admin_pb.CreateProjectRequest(
         project=project_pb2.Project(organization_id=organization_id, display_name=name, settings=settings),
@@ -76,8 +77,8 @@ async def test_an_operator_makes_a_project_that_works_at_once(
     organization_id = await new_organization(admin)
     request = project(organization_id, "new", "german")
     created = (await admin.CreateProject(request, metadata=OPERATOR)).project
-    inside = {"metadata": as_service(created.project_id)}
-    read = (await projects.GetProject(project_pb.GetProjectRequest(), **inside)).project
+    inside = as_service(created.project_id)
+    read = (await projects.GetProject(project_pb.GetProjectRequest(), metadata=inside)).project
     assert read == created
     assert (read.organization_id, read.display_name, read.settings.language) == (
         organization_id,
@@ -85,10 +86,12 @@ async def test_an_operator_makes_a_project_that_works_at_once(
         "german",
     )
     stores = store_service_pb2_grpc.StoreServiceStub(channel)
-    listed = (await stores.ListStores(store_service_pb2.ListStoresRequest(), **inside)).stores
+    listed = (await stores.ListStores(store_service_pb2.ListStoresRequest(), metadata=inside)).stores
     assert [(store.store_id, store.creator_id) for store in listed] == [("default", "development-operator")]
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
-    assert not (await memories.ListMemories(memory_service_pb2.ListMemoriesRequest(), **inside)).memories
+    assert not (
+        await memories.ListMemories(memory_service_pb2.ListMemoriesRequest(), metadata=inside)
+    ).memories
 
 
 async def test_a_repeated_request_id_makes_one(admin: Admin) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -21,11 +22,11 @@ from tests.fixtures.stubs import Memories
 ANN = scope_pb2.Scope(user_id="ann")
 
 
-def fact(content: str, **fields: object) -> m.Memory:
+def fact(content: str, **fields: Any) -> m.Memory:
     return m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=content, **fields)
 
 
-async def create(memories: Memories, memory: m.Memory, **fields: object) -> m.Memory:
+async def create(memories: Memories, memory: m.Memory, **fields: Any) -> m.Memory:
     return (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory, **fields))).memory
 
 

@@ -1,5 +1,7 @@
 """MemoryService over a real server, as a generated client sees it."""
 
+from typing import Any
+
 import grpc
 import grpc.aio
 import pytest
@@ -11,7 +13,7 @@ from ricordo.v1 import scope_pb2, search_pb2
 from tests.fixtures.stubs import Memories
 
 
-def fact(content: str, **fields: object) -> m.Memory:
+def fact(content: str, **fields: Any) -> m.Memory:
     return m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=content, **fields)
 
 
@@ -52,7 +54,7 @@ async def test_update_writes_a_revision(memories: Memories) -> None:
 
 
 async def test_put_creates_then_replaces_then_appends(memories: Memories) -> None:
-    def put(content: str, **fields: object) -> pb.PutMemoryRequest:
+    def put(content: str, **fields: Any) -> pb.PutMemoryRequest:
         return pb.PutMemoryRequest(memory=fact(content, key="tea"), **fields)
 
     assert (await memories.PutMemory(put("green"))).created

@@ -1,6 +1,7 @@
 """ProjectService.UpdateProject over a real server: what may be declared, by whom, and when it holds."""
 
 import asyncio
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -26,7 +27,7 @@ INVALID = grpc.StatusCode.INVALID_ARGUMENT
 DENIED = grpc.StatusCode.PERMISSION_DENIED
 
 
-async def read(projects: Projects, **call: object) -> project_pb2.Project:
+async def read(projects: Projects, **call: Any) -> project_pb2.Project:
     return (await projects.GetProject(pb.GetProjectRequest(), **call)).project
 
 
@@ -143,21 +144,21 @@ async def test_what_is_too_much_is_refused(projects: Projects, given, field: str
 
 
 async def test_only_a_service_may_change_the_project(projects: Projects, project_id: UUID) -> None:
-    ann = {"metadata": as_user(project_id, "ann")}
-    assert (await refusal(projects.UpdateProject(update(language="german"), **ann)))[:2] == (
+    ann = as_user(project_id, "ann")
+    assert (await refusal(projects.UpdateProject(update(language="german"), metadata=ann)))[:2] == (
         DENIED,
         "PERMISSION_DENIED",
     )
     assert (await refusal(projects.UpdateProject(update(language="german"), metadata=OPERATOR)))[0] is DENIED
-    assert (await read(projects, **ann)).revision == 1
+    assert (await read(projects, metadata=ann)).revision == 1
 
 
 async def test_another_project_is_not_touched(projects: Projects, database: TestDatabase) -> None:
-    other = {"metadata": as_service(make_project(database))}
-    before = await read(projects, **other)
+    other = as_service(make_project(database))
+    before = await read(projects, metadata=other)
     await projects.UpdateProject(update(language="german", custom_types=[custom_type("ticket")]))
-    assert await read(projects, **other) == before
-    await projects.UpdateProject(update(metadata_policy=DECLARED), **other)
+    assert await read(projects, metadata=other) == before
+    await projects.UpdateProject(update(metadata_policy=DECLARED), metadata=other)
     assert (await read(projects)).settings.metadata_policy == OPEN
 
 

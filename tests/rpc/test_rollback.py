@@ -1,5 +1,6 @@
 """RollbackMemory, as a generated client sees it."""
 
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -23,19 +24,19 @@ from tests.fixtures.stubs import Memories
 ANN = scope_pb2.Scope(user_id="ann")
 
 
-async def create(memories: Memories, content: str, **fields: object) -> m.Memory:
+async def create(memories: Memories, content: str, **fields: Any) -> m.Memory:
     memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=content, **{"scope": ANN, **fields})
     return (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory))).memory
 
 
-async def change(memories: Memories, memory: m.Memory, **fields: object) -> m.Memory:
+async def change(memories: Memories, memory: m.Memory, **fields: Any) -> m.Memory:
     request = pb.UpdateMemoryRequest(
         memory=m.Memory(memory_id=memory.memory_id, **fields), update_mask=FieldMask(paths=list(fields))
     )
     return (await memories.UpdateMemory(request)).memory
 
 
-def back(memory: m.Memory, revision: int = 1, **fields: object) -> pb.RollbackMemoryRequest:
+def back(memory: m.Memory, revision: int = 1, **fields: Any) -> pb.RollbackMemoryRequest:
     return pb.RollbackMemoryRequest(memory_id=memory.memory_id, target_revision=revision, **fields)
 
 

@@ -1,6 +1,7 @@
 """Sessions that change: their metadata, turns that are taken back, descendants that go along."""
 
 import asyncio
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -18,11 +19,11 @@ INVALID, NOT_FOUND = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND
 FIRST = scope_pb2.Scope(user_id="ann", session_id="first")
 
 
-def a_session(name: str, user_id: str = "ann", **fields: object) -> session_pb2.Session:
+def a_session(name: str, user_id: str = "ann", **fields: Any) -> session_pb2.Session:
     return session_pb2.Session(scope=scope_pb2.Scope(user_id=user_id, session_id=name), **fields)
 
 
-async def create(world: World, name: str, **fields: object) -> session_pb2.Session:
+async def create(world: World, name: str, **fields: Any) -> session_pb2.Session:
     request = pb.CreateSessionRequest(session=a_session(name, **fields))
     return (await world.sessions.CreateSession(request)).session
 

@@ -1,5 +1,6 @@
 """Sessions over a real server, as a generated client sees them."""
 
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -18,7 +19,7 @@ def scope(session_id: str = "", user_id: str = "ann", **labels: str) -> scope_pb
     return scope_pb2.Scope(user_id=user_id, session_id=session_id, labels=labels)
 
 
-def creation(given: scope_pb2.Scope, **fields: object) -> pb.CreateSessionRequest:
+def creation(given: scope_pb2.Scope, **fields: Any) -> pb.CreateSessionRequest:
     return pb.CreateSessionRequest(session=session_pb2.Session(scope=given, **fields))
 
 
@@ -171,20 +172,22 @@ async def test_a_list_names_what_it_accepts(sessions: Sessions) -> None:
 async def test_a_bound_user_has_its_own_sessions_only(sessions: Sessions, project_id: UUID) -> None:
     await record(sessions, scope("s1", user_id="bob"))
     await record(sessions, scope_pb2.Scope(session_id="s1", labels={"team": "blue"}))
-    ann = {"metadata": as_user(project_id, "ann")}
-    await sessions.CreateSession(creation(scope("s1")), **ann)
-    listed = await sessions.ListSessions(pb.ListSessionsRequest(), **ann)
+    ann = as_user(project_id, "ann")
+    await sessions.CreateSession(creation(scope("s1")), metadata=ann)
+    listed = await sessions.ListSessions(pb.ListSessionsRequest(), metadata=ann)
     assert [session.scope.user_id for session in listed.sessions] == ["ann"]
     of_bob = scope("s1", user_id="bob")
     for call in (
-        sessions.GetSession(pb.GetSessionRequest(scope=of_bob), **ann),
-        sessions.DeleteSession(pb.DeleteSessionRequest(scope=of_bob), **ann),
-        sessions.CreateSession(creation(scope("s2", user_id="bob")), **ann),
-        sessions.ListSessions(pb.ListSessionsRequest(scope=scope_pb2.ScopeFilter(exactly=of_bob)), **ann),
+        sessions.GetSession(pb.GetSessionRequest(scope=of_bob), metadata=ann),
+        sessions.DeleteSession(pb.DeleteSessionRequest(scope=of_bob), metadata=ann),
+        sessions.CreateSession(creation(scope("s2", user_id="bob")), metadata=ann),
+        sessions.ListSessions(
+            pb.ListSessionsRequest(scope=scope_pb2.ScopeFilter(exactly=of_bob)), metadata=ann
+        ),
     ):
         assert (await refusal(call))[:2] == (DENIED, "PERMISSION_DENIED")
     of_team = scope_pb2.Scope(session_id="s1", labels={"team": "blue"})
-    code, reason, _ = await refusal(sessions.GetSession(pb.GetSessionRequest(scope=of_team), **ann))
+    code, reason, _ = await refusal(sessions.GetSession(pb.GetSessionRequest(scope=of_team), metadata=ann))
     assert (code, reason) == (grpc.StatusCode.NOT_FOUND, "SESSION_NOT_FOUND")
     assert (await sessions.GetSession(pb.GetSessionRequest(scope=of_bob))).session.last_turn_seq == 1
 

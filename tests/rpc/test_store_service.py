@@ -1,6 +1,7 @@
 """StoreService over a real server."""
 
 import asyncio
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -27,7 +28,7 @@ from tests.fixtures.stubs import Memories, Sessions, Stores
 INVALID, DENIED = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED
 
 
-def creation(store_id: str, language: str | None = None, **fields: object) -> pb.CreateStoreRequest:
+def creation(store_id: str, language: str | None = None, **fields: Any) -> pb.CreateStoreRequest:
     request_id = fields.pop("request_id", "")
     settings = store_pb2.StoreSettings(language=language)
     return pb.CreateStoreRequest(
@@ -35,7 +36,7 @@ def creation(store_id: str, language: str | None = None, **fields: object) -> pb
     )
 
 
-def change(paths: list[str], store_id: str, **fields: object) -> pb.UpdateStoreRequest:
+def change(paths: list[str], store_id: str, **fields: Any) -> pb.UpdateStoreRequest:
     return pb.UpdateStoreRequest(
         store=store_pb2.Store(store_id=store_id, **fields), update_mask=FieldMask(paths=paths)
     )
@@ -175,14 +176,14 @@ async def test_rows_are_found_after_the_project_s_language_changes(
 async def test_an_end_user_s_first_row_in_a_new_language_is_found(
     stores: Stores, memories: Memories, project_id: UUID
 ) -> None:
-    ann = {"metadata": as_user(project_id, "ann")}
+    ann = as_user(project_id, "ann")
     for language, content in (("german", "das Haus"), ("french", "les chevaux")):
         settings = store_pb2.StoreSettings(language=language)
         await stores.UpdateStore(change(["settings.language"], "default", settings=settings))
         memory = memory_pb2.Memory(
             kind=memory_pb2.MEMORY_KIND_SEMANTIC, content=content, scope=scope_pb2.Scope(user_id="ann")
         )
-        await memories.CreateMemory(memory_service_pb2.CreateMemoryRequest(memory=memory), **ann)
+        await memories.CreateMemory(memory_service_pb2.CreateMemoryRequest(memory=memory), metadata=ann)
     assert await find(memories, "", "Häuser") == ["das Haus"]
     assert await find(memories, "", "cheval") == ["les chevaux"]
 
@@ -231,12 +232,12 @@ async def test_the_default_store_stays(stores: Stores) -> None:
 
 
 async def test_end_users_read_stores_but_do_not_manage_them(stores: Stores, project_id: UUID) -> None:
-    ann = {"metadata": as_user(project_id, "ann")}
-    assert len((await stores.ListStores(pb.ListStoresRequest(), **ann)).stores) == 1
+    ann = as_user(project_id, "ann")
+    assert len((await stores.ListStores(pb.ListStoresRequest(), metadata=ann)).stores) == 1
     for call in (
-        stores.CreateStore(creation("notes"), **ann),
-        stores.UpdateStore(change(["description"], "default"), **ann),
-        stores.DeleteStore(pb.DeleteStoreRequest(store_id="notes", force=True), **ann),
+        stores.CreateStore(creation("notes"), metadata=ann),
+        stores.UpdateStore(change(["description"], "default"), metadata=ann),
+        stores.DeleteStore(pb.DeleteStoreRequest(store_id="notes", force=True), metadata=ann),
     ):
         assert (await refusal(call))[:2] == (DENIED, "PERMISSION_DENIED")
 

@@ -115,15 +115,17 @@ async def test_only_the_masked_settings_change(stores: Stores) -> None:
 async def test_a_store_s_settings_are_its_creator_s_and_the_administrators(
     channel: grpc.aio.Channel, stores: Stores
 ) -> None:
-    writer = {"metadata": bearer(await token_of(channel, await new_client(channel, None)))}
+    writer = bearer(await token_of(channel, await new_client(channel, None)))
     created = store_service_pb2.CreateStoreRequest(store=store_pb2.Store(store_id="own"))
-    await stores.CreateStore(created, **writer)
+    await stores.CreateStore(created, metadata=writer)
     for settings in ({"extraction": Policy(least_trust="other")}, {"retention": Retention(create_ttl=HOUR)}):
-        assert (await refusal(stores.UpdateStore(change(**settings), **writer)))[1] == "PERMISSION_DENIED"
+        assert (await refusal(stores.UpdateStore(change(**settings), metadata=writer)))[
+            1
+        ] == "PERMISSION_DENIED"
         own = change(**settings)
         own.store.store_id = "own"
-        await stores.UpdateStore(own, **writer)
-    changed = (await stores.UpdateStore(change(language="german"), **writer)).store.settings
+        await stores.UpdateStore(own, metadata=writer)
+    changed = (await stores.UpdateStore(change(language="german"), metadata=writer)).store.settings
     assert changed == store_pb2.StoreSettings(language="german")
 
 

@@ -1,5 +1,6 @@
 """Turns over a real server: what was said comes back, in its order, and is found."""
 
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -31,19 +32,19 @@ def scope(session_id: str = "s1", user_id: str = "ann", **labels: str) -> scope_
     return scope_pb2.Scope(user_id=user_id, session_id=session_id, labels=labels)
 
 
-def said(content: str, role: str = "user", **fields: object) -> turn_pb2.Turn:
+def said(content: str, role: str = "user", **fields: Any) -> turn_pb2.Turn:
     return turn_pb2.Turn(role=role, content=content, **fields)
 
 
-def recording(turn: turn_pb2.Turn, given: scope_pb2.Scope | None = None, **fields: object):
+def recording(turn: turn_pb2.Turn, given: scope_pb2.Scope | None = None, **fields: Any):
     return pb.RecordTurnRequest(scope=given or scope(), turn=turn, **fields)
 
 
-def batch(*turns: turn_pb2.Turn, **fields: object) -> pb.BatchRecordTurnsRequest:
+def batch(*turns: turn_pb2.Turn, **fields: Any) -> pb.BatchRecordTurnsRequest:
     return pb.BatchRecordTurnsRequest(scope=scope(), turns=turns, **fields)
 
 
-async def contents(sessions: Sessions, **fields: object) -> list[str]:
+async def contents(sessions: Sessions, **fields: Any) -> list[str]:
     return [turn.content for turn in (await sessions.ListTurns(pb.ListTurnsRequest(**fields))).turns]
 
 
@@ -261,25 +262,25 @@ async def test_search_refuses_an_empty_query(sessions: Sessions) -> None:
 async def test_a_bound_user_records_and_reads_in_its_own_name_only(
     sessions: Sessions, project_id: UUID
 ) -> None:
-    ann = {"metadata": as_user(project_id, "ann")}
+    ann = as_user(project_id, "ann")
     of_bob = scope(user_id="bob")
     theirs = (await sessions.RecordTurn(recording(said("tea of bob"), of_bob))).turn
     nobody = scope_pb2.Scope(session_id="s1", labels={"team": "blue"})
     for given in (of_bob, nobody):
         expected = (DENIED, "PERMISSION_DENIED", "scope.user_id")
-        assert await refusal(sessions.RecordTurn(recording(said("x"), given), **ann)) == expected
-    await sessions.RecordTurn(recording(said("tea of ann")), **ann)
-    listed = await sessions.ListTurns(pb.ListTurnsRequest(), **ann)
+        assert await refusal(sessions.RecordTurn(recording(said("x"), given), metadata=ann)) == expected
+    await sessions.RecordTurn(recording(said("tea of ann")), metadata=ann)
+    listed = await sessions.ListTurns(pb.ListTurnsRequest(), metadata=ann)
     assert [turn.content for turn in listed.turns] == ["tea of ann"]
     options = search_pb2.SearchOptions(query="tea")
-    found = await sessions.SearchTurns(pb.SearchTurnsRequest(options=options), **ann)
+    found = await sessions.SearchTurns(pb.SearchTurnsRequest(options=options), metadata=ann)
     assert [hit.turn.content for hit in found.hits] == ["tea of ann"]
-    code, reason, _ = await refusal(sessions.GetTurn(pb.GetTurnRequest(turn_id=theirs.turn_id), **ann))
+    code, reason, _ = await refusal(sessions.GetTurn(pb.GetTurnRequest(turn_id=theirs.turn_id), metadata=ann))
     assert (code, reason) == (grpc.StatusCode.NOT_FOUND, "TURN_NOT_FOUND")
     named = scope_pb2.ScopeFilter(matching=of_bob)
     for call in (
-        sessions.ListTurns(pb.ListTurnsRequest(scope=named), **ann),
-        sessions.SearchTurns(pb.SearchTurnsRequest(scope=named, options=options), **ann),
+        sessions.ListTurns(pb.ListTurnsRequest(scope=named), metadata=ann),
+        sessions.SearchTurns(pb.SearchTurnsRequest(scope=named, options=options), metadata=ann),
     ):
         assert (await refusal(call))[:2] == (DENIED, "PERMISSION_DENIED")
 

@@ -85,7 +85,7 @@ def test_a_smaller_one_may_fit_behind_one_that_does_not() -> None:
 
 def test_headings_are_paid_before_a_chunk_is_taken() -> None:
     large, small = fact("word " * 80, "1"), fact("tea", "2")
-    room = count_tokens(render([large], MARKDOWN), count_words) - 1
+    room = count_tokens(MARKDOWN.render([large]), count_words) - 1
     selection = select([large, small], MARKDOWN, max_tokens=500 + room, count=count_words)
     assert [c.item_id for c in selection.chunks] == ["2"]
 

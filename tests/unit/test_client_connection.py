@@ -3,6 +3,7 @@
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,8 @@ from tests.fixtures.client_samples import wire_who_am_i
 from tests.fixtures.fake_service import METHODS, Delay, running_fake_service
 
 
-def settings(target: str = "localhost:7483", **given: object) -> Settings:
-    absent = dict.fromkeys(("tls", "root_certificates", "certificate_chain", "private_key"))
+def settings(target: str = "localhost:7483", **given: Any) -> Settings:
+    absent: dict[str, Any] = dict.fromkeys(("tls", "root_certificates", "certificate_chain", "private_key"))
     arguments = absent | {"timeout": 30.0} | given
     return make_settings(target, local_subchannel_pool=False, credential=Credential(), **arguments)
 
@@ -62,7 +63,7 @@ def test_tls_can_be_chosen() -> None:
         {"private_key": b"x"},
     ],
 )
-def test_settings_that_make_no_sense_are_refused(given: dict[str, object]) -> None:
+def test_settings_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(errors.MemoryClientError):
         settings(**given)
 
@@ -71,7 +72,7 @@ def test_every_service_is_retried() -> None:
     (config,) = SERVICE_CONFIG["methodConfig"]
     named = {name["service"] for name in config["name"]}
     assert named == {method.containing_service.full_name for method in METHODS.values()}
-    assert json.loads(dict(settings().options())["grpc.service_config"])
+    assert json.loads(str(dict(settings().options())["grpc.service_config"]))
 
 
 def test_keepalive_is_slower_than_the_server_permits_and_silent_when_idle() -> None:

@@ -1,7 +1,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from pydantic import BaseModel
 
 from ricordo import models
 from ricordo._convert import enums, memories, memory_requests, paging, scopes, turns
@@ -12,6 +13,7 @@ from ricordo.v1 import (
     context_pb2,
     context_service_pb2,
     embedding_model_pb2,
+    error_reason_pb2,
     extraction_service_pb2,
     failure_pb2,
     filter_pb2,
@@ -63,7 +65,7 @@ CODECS = {name: codec for name, codec in vars(enums).items() if isinstance(codec
 def test_a_memory_survives_the_way_to_the_wire_and_back() -> None:
     sent = memories.encode_memory(new_memory())
     sent.MergeFrom(wire_memory(kind=sent.kind, key=sent.key, content=sent.content, memory_id=sent.memory_id))
-    sent.visibility, sent.source = memory_pb2.Memory(visibility=2, source=2).visibility, 2
+    sent.visibility, sent.source = scope_pb2.VISIBILITY_PROJECT, memory_pb2.MEMORY_SOURCE_USER
     read = memories.decode_memory(sent)
     given = new_memory()
     assert read.model_dump(include=set(models.NewMemory.model_fields)) == given.model_dump()
@@ -111,12 +113,14 @@ def test_a_turn_survives() -> None:
     assert read.model_dump(include=set(models.NewTurn.model_fields)) == turn.model_dump()
 
 
-@pytest.mark.parametrize("message", [memory_pb2.Memory, turn_pb2.Turn])
-def test_every_field_of_the_message_has_its_place_in_the_model(message: type) -> None:
-    model = {memory_pb2.Memory: models.Memory, turn_pb2.Turn: models.Turn}[message]
+@pytest.mark.parametrize(
+    ("message", "model"), [(memory_pb2.Memory, models.Memory), (turn_pb2.Turn, models.Turn)]
+)
+def test_every_field_of_the_message_has_its_place_in_the_model(
+    message: type[Message], model: type[BaseModel]
+) -> None:
     detail_fields = {"episodic", "procedural", "taxonomic", "custom", "profile"}
-    fields: list[FieldDescriptor] = message.DESCRIPTOR.fields
-    names = {field.name for field in fields} - detail_fields - {"ttl"}
+    names = {field.name for field in message.DESCRIPTOR.fields} - detail_fields - {"ttl"}
     assert names == set(model.model_fields) - {"details"}
 
 
@@ -176,7 +180,7 @@ def test_a_wrong_word_is_refused_with_the_choices() -> None:
 
 def test_a_word_of_a_newer_server_is_an_error_that_says_so() -> None:
     with pytest.raises(MemoryServerError, match="upgrade"):
-        enums.MEMORY_KIND.decode(99)
+        enums.MEMORY_KIND.decode(99)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +199,7 @@ def test_scope_rules(scope: models.ScopeFilter, rule: str) -> None:
 
 def test_a_bare_scope_is_no_rule() -> None:
     with pytest.raises(MemoryClientError, match="Matching, Exactly or ReadableBy"):
-        scopes.encode_scope_filter(models.Scope(user_id="ada"))
+        scopes.encode_scope_filter(models.Scope(user_id="ada"))  # type: ignore[arg-type]
 
 
 def test_orders() -> None:
@@ -215,7 +219,8 @@ def test_a_malformed_order_is_refused(order: str) -> None:
 
 
 def test_the_error_of_an_item_has_names() -> None:
-    error = ItemError(code=6, reason=40, field="memories[1].key", message="taken")
+    taken = error_reason_pb2.ERROR_REASON_KEY_TAKEN
+    error = ItemError(code=6, reason=taken, field="memories[1].key", message="taken")
     (result,) = memories.decode_results([memory_service_pb2.MemoryResult(error=error)])
     assert result.memory is None
     assert result.error is not None
@@ -224,7 +229,7 @@ def test_the_error_of_an_item_has_names() -> None:
 
 def test_models_are_frozen() -> None:
     with pytest.raises(ValueError, match="frozen"):
-        models.Scope(user_id="ada").user_id = "eve"
+        models.Scope(user_id="ada").user_id = "eve"  # type: ignore[misc]
 
 
 def test_a_naive_time_is_refused_by_name() -> None:

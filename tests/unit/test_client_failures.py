@@ -54,12 +54,13 @@ OF_THEIR_CODE = {
 }
 
 
+Trailing = tuple[tuple[str, str | bytes], ...]
+
+
 class Failed(grpc.RpcError):
     """A failed call as either kind of channel raises it."""
 
-    def __init__(
-        self, code: grpc.StatusCode, details: str, trailing: list[tuple[str, bytes]] | None = None
-    ) -> None:
+    def __init__(self, code: grpc.StatusCode, details: str, trailing: Trailing | None = None) -> None:
         self._code, self._details, self._trailing = code, details, trailing
 
     def code(self) -> grpc.StatusCode:
@@ -68,7 +69,7 @@ class Failed(grpc.RpcError):
     def details(self) -> str:
         return self._details
 
-    def trailing_metadata(self) -> list[tuple[str, bytes]] | None:
+    def trailing_metadata(self) -> Trailing | None:  # type: ignore[override]
         return self._trailing
 
 
@@ -79,7 +80,7 @@ def exception(refusal: Refusal) -> errors.MemoryAPIError:
 
 
 def any_exception(refusal: Refusal) -> errors.RicordoError:
-    trailing = list(refusal.status().trailing_metadata) if refusal.reason else None
+    trailing = refusal.status().trailing_metadata if refusal.reason else None
     return to_exception(Failed(refusal.code, refusal.message, trailing), "host:1")
 
 
@@ -140,7 +141,7 @@ def test_a_reason_of_a_newer_server_falls_back_to_its_status() -> None:
 
 def test_damaged_details_are_as_none() -> None:
     damaged = Refusal(grpc.StatusCode.NOT_FOUND, "one", reason="MEMORY_NOT_FOUND").status().trailing_metadata
-    error = to_exception(Failed(grpc.StatusCode.NOT_FOUND, "another", list(damaged)), "host:1")
+    error = to_exception(Failed(grpc.StatusCode.NOT_FOUND, "another", damaged), "host:1")
     assert (type(error), error.reason) == (errors.NotFoundError, "NOT_FOUND")
 
 

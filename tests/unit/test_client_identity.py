@@ -64,7 +64,8 @@ async def test_tasks_have_ambient_contexts_of_their_own() -> None:
             await asyncio.sleep(0)
             return current_context()
 
-    assert await asyncio.gather(seen(BOUND), seen(AMBIENT)) == [BOUND, AMBIENT]
+    bound, ambient = await asyncio.gather(seen(BOUND), seen(AMBIENT))
+    assert (bound, ambient) == (BOUND, AMBIENT)
 
 
 def test_threads_do_not_see_each_others_ambient_context() -> None:

@@ -27,7 +27,7 @@ def memory(**fields: object) -> NewMemory:
         ({"metadata": {"note": {"deep": [HALF]}}}, r"metadata.note.deep\[0\]"),
     ],
 )
-def test_the_field_is_named(fields, name: str) -> None:
+def test_the_field_is_named(fields: dict[str, object], name: str) -> None:
     with pytest.raises(MemoryClientError, match=f"^{name} "):
         create_request(memory(**fields), ttl=None, revision_options=None, store=None, request_id=None)
 
@@ -59,7 +59,7 @@ def test_a_query_is_named() -> None:
 
 
 @pytest.mark.parametrize("number", [2**31, -(2**31) - 1, 2**70])
-def test_a_number_that_does_not_fit_is_named(number) -> None:
+def test_a_number_that_does_not_fit_is_named(number: int) -> None:
     with pytest.raises(MemoryClientError, match=r"^page_size does not fit its field"):
         list_audit_records_request(page_size=number)
 

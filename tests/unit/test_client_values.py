@@ -85,4 +85,4 @@ def test_what_cannot_be_kept_exactly_is_refused_by_name(value: object, message: 
 
 def test_keys_are_text() -> None:
     with pytest.raises(MemoryClientError, match="keys are text"):
-        encode_metadata({1: "x"})
+        encode_metadata({1: "x"})  # type: ignore[dict-item]

@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from google.protobuf.descriptor import Descriptor, FileDescriptor
+from google.protobuf.descriptor import Descriptor, FileDescriptor, MethodDescriptor
 
 from ricordo.v1 import error_reason_pb2
 from ricordo_server.domain.errors import Reason
@@ -46,7 +46,7 @@ def all_messages() -> list[Descriptor]:
     return messages([message for file in files() for message in file.message_types_by_name.values()])
 
 
-def methods() -> list:
+def methods() -> list[MethodDescriptor]:
     services = [service for file in files() for service in file.services_by_name.values()]
     return [method for service in services for method in service.methods]
 
@@ -62,7 +62,7 @@ def test_no_request_names_its_tenant() -> None:
 
 
 @pytest.mark.parametrize("method", methods(), ids=lambda method: method.full_name)
-def test_every_rpc_has_its_own_envelopes_and_every_mutation_a_request_id(method) -> None:
+def test_every_rpc_has_its_own_envelopes_and_every_mutation_a_request_id(method: MethodDescriptor) -> None:
     assert method.input_type.name == f"{method.name}Request"
     assert method.output_type.name == f"{method.name}Response"
     assert ("request_id" in method.input_type.fields_by_name) == method.name.startswith(MUTATING)
@@ -82,7 +82,7 @@ def test_the_comment_of_each_reason_names_its_status_code() -> None:
     lines = (PROTOS / "error_reason.proto").read_text().splitlines()
     for reason, code in CODE_BY_REASON.items():
         position = next(i for i, line in enumerate(lines) if f"ERROR_REASON_{reason} =" in line)
-        comment = []
+        comment: list[str] = []
         while lines[position - 1].strip().startswith("//"):
             position -= 1
             comment.insert(0, lines[position])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ricordo_server.cli.stack import configured_model
-from ricordo_server.domain.ports import EmbeddingError
+from ricordo_server.domain.ports import EmbeddingError, EmbeddingKind
 from ricordo_server.embedding import EmbeddingSettings, load_stored_embedder, probe_embedder
 from ricordo_server.embedding.stored import resolve_secret, restore_settings, store_settings
 from tests.fixtures.fake_openai import FakeOpenAI
@@ -72,7 +72,7 @@ async def test_a_stored_model_is_loaded_with_its_secret(monkeypatch: pytest.Monk
     monkeypatch.setenv("EMBEDDING_KEY", "the key")
     with FakeOpenAI() as fake:
         embedder = load_stored_embedder(store_settings(replace(REMOTE, base_url=fake.base_url)))
-        await embedder.embed(["tea"], "document")
+        await embedder.embed(["tea"], EmbeddingKind.DOCUMENT)
         await embedder.aclose()
     assert fake.keys == ["Bearer the key"]
 

@@ -1,6 +1,7 @@
 """The words of memory banks, read and written, pure."""
 
 import operator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -37,7 +38,7 @@ FILTERS = st.builds(
     negate=st.booleans(),
 ).filter(lambda one: one.op is types.Operator.EQUAL or one.value.bool_value is None)  # bools have no order
 GROUPS = st.builds(types.MemoryConjunctionFilter, filters=st.lists(FILTERS, min_size=1, max_size=3))
-COMPARE = {
+COMPARE: dict[types.Operator, Callable[[Any, Any], Any]] = {
     types.Operator.EQUAL: operator.eq,
     types.Operator.GREATER_THAN: operator.gt,
     types.Operator.LESS_THAN: operator.lt,
@@ -172,7 +173,7 @@ def test_models_of_another_package_are_read_as_dicts() -> None:
     foreign = Foreign(key="colour", value=Value(string_value="red"))
     ours = types.MemoryFilter(key="colour", value=types.MemoryMetadataValue(string_value="red"))
     assert types.MemoryFilter.read(foreign) == ours  # type: ignore[arg-type]
-    assert types.MemoryConjunctionFilter(filters=[foreign]).filters == [ours]  # type: ignore[list-item]
+    assert types.MemoryConjunctionFilter(filters=[foreign]).filters == [ours]
 
 
 @pytest.mark.parametrize("mask", ["scope", "fact,", "name"])

@@ -1,6 +1,7 @@
 """`client.memory_stores` against the real server: what the documentation of memory stores promises."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ async def store(live: AsyncClient) -> AsyncMemoryStore:
     return await live.memory_stores.create("assistant-memory", description="What the assistant knows")
 
 
-async def paths(store: AsyncMemoryStore, **fields: object) -> list[str]:
+async def paths(store: AsyncMemoryStore, **fields: Any) -> list[str]:
     return [entry.path async for entry in store.list(actor_id="ada", **fields)]
 
 

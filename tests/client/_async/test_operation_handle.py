@@ -1,5 +1,7 @@
 """The handle of an operation: asks, waits, and raises what the call would have raised."""
 
+from typing import Any
+
 import pytest
 
 from ricordo import AsyncClient, AsyncOperationHandle, models
@@ -11,7 +13,7 @@ from tests.fixtures.fake_service import FakeService
 MADE = generation_pb2.GenerationResult(report=generation_pb2.GenerationReport(known_count=3))
 
 
-def wire(**fields: object) -> operation_pb2.Operation:
+def wire(**fields: Any) -> operation_pb2.Operation:
     kind = operation_pb2.OPERATION_KIND_GENERATE_MEMORIES
     return operation_pb2.Operation(operation_id="o1", store_id="notes", kind=kind, **fields)
 

@@ -109,7 +109,7 @@ CANCELLED = operation_pb2.OperationError(
 MADE = generation_pb2.GenerationResult(report=generation_pb2.GenerationReport(known_count=3))
 
 
-def wire_operation(**fields: object) -> operation_pb2.Operation:
+def wire_operation(**fields: Any) -> operation_pb2.Operation:
     """One that is under way, changed by `fields`."""
     kind = operation_pb2.OPERATION_KIND_GENERATE_MEMORIES
     given = {"operation_id": "o1", "store_id": "s", "kind": kind, "create_time": NOON_WIRE, **fields}

@@ -2,6 +2,7 @@
 """`client.memory_stores` against the real server: what the documentation of memory stores promises."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ def store(live: Client) -> MemoryStore:
     return live.memory_stores.create("assistant-memory", description="What the assistant knows")
 
 
-def paths(store: MemoryStore, **fields: object) -> list[str]:
+def paths(store: MemoryStore, **fields: Any) -> list[str]:
     return [entry.path for entry in store.list(actor_id="ada", **fields)]
 
 

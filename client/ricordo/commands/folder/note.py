@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?P<lines>(?:.*\n)*?)---[ \t]*(?:\r?\n|\Z)")
-LINE = re.compile(r".*\n")  # a line of YAML; str.splitlines would break others in two
+LINE = re.compile(r".*\n")  # str.splitlines would break a line at U+0085 and others too
 DESCRIPTION = re.compile(r"description:[ \t]*(?P<value>.*?)[ \t]*\r?\n")
 
 
