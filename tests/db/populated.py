@@ -22,11 +22,11 @@ VECTOR = f"ARRAY(SELECT random() - 0.5 FROM generate_series(1, {MODEL.dimension}
 MEMORIES = """
 INSERT INTO ricordo.memory
   (project_id, store_id, memory_id, kind, key, content, scope_key, user_id, visibility, metadata, language,
-   create_time)
+   create_time, update_time)
 SELECT %(project)s, %(store)s, 'm-' || number, 'SEMANTIC', 'key-' || number,
   'common word' || number % 300, CASE WHEN number % 10 = 0 THEN %(anns_scope)s ELSE 'shared' END,
   CASE WHEN number % 10 = 0 THEN 'ann' END, 'PRIVATE', jsonb_build_object('n', number), 'english',
-  now() - number * interval '1 minute'
+  now() - number * interval '1 minute', now() - number * interval '1 minute'
 FROM generate_series(1, %(rows)s) AS number
 """
 MEMORY_VECTORS = f"""
@@ -76,7 +76,7 @@ def populate(database: TestDatabase) -> Population:
             (middle, MIDDLE_ROWS),
             *((one, SMALL_ROWS) for one in small),
         ]:
-            _fill(connection, project_id, rows)
+            fill_tenant(connection, project_id, rows)
     register_embedding_model(database.superuser_url, MODEL.name, MODEL.dimension)
     with psycopg.connect(database.superuser_url, autocommit=True) as connection:
         connection.execute("VACUUM (ANALYZE)")
@@ -93,7 +93,8 @@ def _beside(connection: psycopg.Connection[Any], one: UUID, other: UUID) -> bool
     return bool(found.fetchone() == (True,))
 
 
-def _fill(connection: psycopg.Connection[Any], project_id: UUID, rows: int) -> None:
+def fill_tenant(connection: psycopg.Connection[Any], project_id: UUID, rows: int) -> None:
+    """So many memories and turns, the first the newest, each with a vector."""
     [(store_id,)] = connection.execute(
         "SELECT store_id FROM ricordo.store WHERE project_id = %s", [project_id]
     ).fetchall()

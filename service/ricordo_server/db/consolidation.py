@@ -10,7 +10,7 @@ from ricordo_server.db.conditions import in_scope, in_tenant, is_live
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.memories import matching
 from ricordo_server.db.rows import vector_text
-from ricordo_server.db.search import EXACT_THRESHOLD, Searched, count_matches, search_by_vector
+from ricordo_server.db.search import EXACT_THRESHOLD, Searched, count_matches, of_matching, search_by_vector
 from ricordo_server.db.tables import consolidation, memory
 from ricordo_server.domain.memory import MemoryKind, MemoryQuery
 from ricordo_server.domain.ports import Vector
@@ -85,18 +85,11 @@ async def _compare_all(
     most: int,
     least_cosine: float,
 ) -> list[list[str]]:
-    """The memories are read once, their vectors by their ids: rows that were written a moment ago are in no
-    statistics yet, and a join of them would be a loop over all pairs.
-    """
-    table, stored = searched.table, searched.vectors
-    ids = select(table.c[searched.id]).where(in_tenant(table, connection), searched.condition)
+    """The memories are read once, and each vector that is asked for meets all of theirs."""
+    stored = searched.vectors
     embedded = (
         select(stored.c[searched.id].label("item_id"), stored.c.embedding)
-        .where(
-            in_tenant(stored, connection),
-            stored.c[searched.id] == func.any(func.array(ids.scalar_subquery())),
-        )
-        .where(stored.c.model_id == connection.embedding_model.model_id, stored.c.embedding.is_not(None))
+        .where(of_matching(connection, searched))
         .cte("embedded")
         .prefix_with("MATERIALIZED")
     )

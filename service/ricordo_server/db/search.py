@@ -5,9 +5,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgvector.sqlalchemy import HALFVEC
-from sqlalchemy import ColumnElement, Select, Table, bindparam, func, literal_column, select
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    true,
+)
 
-from ricordo_server.db.conditions import in_tenant, one_of, same_row
+from ricordo_server.db.conditions import in_tenant, one_of
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.rows import vector_text
 from ricordo_server.db.sql import load_sql
@@ -105,34 +116,60 @@ async def _exact(
     connection: TenantConnection, searched: Searched, vector: Vector, limit: int
 ) -> list[Candidate]:
     """Without the cast the ordering cannot use the index: that is how an exact scan is asked for."""
-    distance = searched.vectors.c.embedding.op("<=>")(bindparam("vector", type_=HALFVEC()))
-    nearest = func.min(distance).label("distance")
-    statement = _joined(connection, searched, nearest).group_by(
-        *searched.table.primary_key, searched.columns[1]
+    vectors, item_id = searched.vectors, searched.vectors.c[searched.id]
+    distance = func.min(vectors.c.embedding.op("<=>")(bindparam("vector", type_=HALFVEC()))).label("distance")
+    nearest = (
+        select(item_id, distance)
+        .where(of_matching(connection, searched))
+        .group_by(item_id)
+        .order_by(distance)
+        .fetch(limit, with_ties=True)
+        .subquery()
     )
-    return await _fetch(connection, _best(statement, nearest.asc()).limit(limit), vector)
+    row = _row_of(connection, searched, nearest.c[searched.id])
+    statement = select(*row.c, nearest.c.distance).select_from(nearest.join(row, true()))
+    return await _fetch(connection, _best(statement, nearest.c.distance.asc()).limit(limit), vector)
 
 
 async def _approximate(
     connection: TenantConnection, searched: Searched, vector: Vector, limit: int
 ) -> list[Candidate]:
     await connection.execute(load_sql("enter_vector_leg"))
-    dimension = HALFVEC(connection.embedding_model.dimension)
-    distance = searched.vectors.c.embedding.cast(dimension).op("<=>")(bindparam("vector", type_=dimension))
-    statement = _joined(connection, searched, distance.label("distance")).order_by(distance).limit(limit)
+    vectors, dimension = searched.vectors, HALFVEC(connection.embedding_model.dimension)
+    distance = vectors.c.embedding.cast(dimension).op("<=>")(bindparam("vector", type_=dimension))
+    row = _row_of(connection, searched, vectors.c[searched.id])
+    statement = (
+        select(*row.c, distance.label("distance"))
+        .select_from(vectors.join(row, true()))
+        .where(_of_model(connection, vectors))
+        .order_by(distance)
+        .limit(limit)
+    )
     return await _fetch(connection, statement, vector)
 
 
-def _joined(connection: TenantConnection, searched: Searched, distance: ColumnElement[Any]) -> Select[Any]:
+def of_matching(connection: TenantConnection, searched: Searched) -> ColumnElement[bool]:
+    """Vectors of the rows that may be found; their ids are read first, see `_row_of`."""
+    ids = select(searched.table.c[searched.id]).where(in_tenant(searched.table, connection))
+    named = func.any(func.array(ids.where(searched.condition).scalar_subquery()))
+    return and_(_of_model(connection, searched.vectors), searched.vectors.c[searched.id] == named)
+
+
+def _of_model(connection: TenantConnection, vectors: Table) -> ColumnElement[bool]:
     """Literals where the partial index has literals."""
-    table, vectors = searched.table, searched.vectors
-    return (
-        select(*searched.columns, distance)
-        .select_from(vectors.join(table, same_row(table, vectors, searched.id)))
-        .where(in_tenant(vectors, connection), in_tenant(table, connection), searched.condition)
-        .where(vectors.c.model_id == literal_column(str(connection.embedding_model.model_id)))
-        .where(vectors.c.embedding.is_not(None))
-    )
+    is_read = vectors.c.model_id == literal_column(str(connection.embedding_model.model_id))
+    return and_(in_tenant(vectors, connection), is_read, vectors.c.embedding.is_not(None))
+
+
+def _row_of(connection: TenantConnection, searched: Searched, item_id: ColumnElement[str]) -> FromClause:
+    """The row of a vector, if it may be found, looked up by its key.
+
+    LIMIT keeps PostgreSQL from making a join of it. Rows that were written a moment ago are in no statistics: it
+    takes all of a tenant's for one, and a join may compare each vector with each row, seconds for a few thousand.
+    """
+    table = searched.table
+    found = select(*searched.columns).where(in_tenant(table, connection), table.c[searched.id] == item_id)
+    return found.where(searched.condition).limit(1).lateral()
 
 
 async def _fetch(connection: TenantConnection, statement: Select[Any], vector: Vector) -> list[Candidate]:
