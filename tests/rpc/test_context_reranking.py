@@ -111,6 +111,16 @@ async def test_a_failing_one_costs_its_order_alone(settings: Settings, fake: Fak
     assert (answer.text, answer.left_out) == (plain.text, plain.left_out)
 
 
+async def test_one_that_is_away_is_left_alone(settings: Settings, fake: FakeReranker) -> None:
+    fake.status = 503
+    async with contexts(settings, base_url=fake.base_url, model="cross") as stub:
+        answers = [await build(stub) for _ in range(4)]
+    causes = [answer.ranking_strategy.partition("=")[2] for answer in answers]
+    assert causes == ["failed", "failed", "failed", "unavailable"]
+    assert len(fake.requests) == 3
+    assert answers[3].text == answers[0].text
+
+
 @pytest.mark.parametrize("bounded_by", ["settings", "deadline"])
 async def test_a_slow_one_costs_its_order_alone(
     settings: Settings, fake: FakeReranker, bounded_by: str

@@ -84,7 +84,8 @@ class Context(Model):
     `text` holds it in the formats `claude`, `markdown` and `jinja2`, `messages` in `openai`. `token_count` is that of
     the rendered context, by `tokenizer`. `timings` are seconds of each stage ("embed", "retrieve", "rank",
     "rerank", "render"). `ranking_strategy` is "reciprocal_rank", "rerank:<model>", or, where reranking was asked
-    for and did not happen, "reciprocal_rank;rerank=<cause>" with "not_configured", "timeout" or "failed".
+    for and did not happen, "reciprocal_rank;rerank=<cause>" with "not_configured", "timeout", "failed" or
+    "unavailable" (it failed again and again just now, and is left alone for a while).
     `chunks` come with `include_memories`, `left_out` with `explain`.
     """
 

@@ -274,7 +274,7 @@ class BuildContextResponse(_message.Message):
     """How the sources were ranked together. "reciprocal_rank": by 1 / (60 + rank in the own source).
     "rerank:<model>": the best of those by that reranker. "reciprocal_rank;rerank=<cause>": reranking was asked for and
     did not happen, for the server has no reranker ("not_configured"), or it took too long ("timeout"), or it gave no
-    scores ("failed").
+    scores ("failed"), or it did so again and again just now, and is asked only now and then ("unavailable").
     """
     format: _context_pb2.ContextFormat.ValueType
     """The format it is rendered in: the one asked for, else the project's, else MARKDOWN."""

@@ -10,7 +10,7 @@ from ricordo_server.domain.call import Call
 from ricordo_server.domain.context import Chunk, LeftOut
 from ricordo_server.domain.context_entries import entry_of
 from ricordo_server.domain.near_duplicates import take_distinct
-from ricordo_server.domain.ports import RerankError
+from ricordo_server.domain.ports import RerankerPausedError, RerankError
 from ricordo_server.domain.ranking import RECIPROCAL_RANK, RERANKED, reorder, without_reranker
 
 log = logging.getLogger(__name__)
@@ -45,6 +45,9 @@ async def rerank(services: Services, call: Call, query: str, ranked: Sequence[Ch
     except TimeoutError:
         log.warning("not reranked", extra={"cause": "the reranker took too long"})
         return Ranking(ranked, without_reranker("timeout"))
+    except RerankerPausedError as error:
+        log.info("not reranked", extra={"cause": str(error)})
+        return Ranking(ranked, without_reranker("unavailable"))
     except RerankError as error:
         log.warning("not reranked", extra={"cause": str(error)})
         return Ranking(ranked, without_reranker("failed"))

@@ -68,7 +68,15 @@ class Embedder(Protocol):
 
 
 class RerankError(Exception):
-    """The texts of a call could not be scored."""
+    """The texts of a call could not be scored. `is_outage`: no others could be, either."""
+
+    def __init__(self, message: str, *, is_outage: bool = False) -> None:
+        super().__init__(message)
+        self.is_outage = is_outage
+
+
+class RerankerPausedError(RerankError):
+    """The reranker was not asked, since it failed so often just now."""
 
 
 class Reranker(Protocol):

@@ -40,7 +40,7 @@ class HttpReranker:
             async with asyncio.timeout(self._settings.timeout):
                 return _read_scores(await self._ask(body), len(texts))
         except httpx.HTTPError as error:
-            raise RerankError(f"the reranker failed: {type(error).__name__}") from error
+            raise RerankError(f"the reranker failed: {type(error).__name__}", is_outage=True) from error
 
     async def aclose(self) -> None:
         await self._client.aclose()
@@ -48,7 +48,8 @@ class HttpReranker:
     async def _ask(self, body: dict[str, Any]) -> Any:
         async with self._client.stream("POST", self._url, json=body) as answer:
             if answer.status_code != httpx.codes.OK:
-                raise RerankError(f"the reranker answered HTTP {answer.status_code}")
+                is_outage = answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS
+                raise RerankError(f"the reranker answered HTTP {answer.status_code}", is_outage=is_outage)
             read = bytearray()
             async for part in answer.aiter_bytes():
                 read += part
