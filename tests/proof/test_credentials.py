@@ -7,8 +7,9 @@ import grpc.aio
 import pytest
 import pytest_asyncio
 
-from ricordo.v1 import identity_service_pb2
+from ricordo.v1 import identity_service_pb2, identity_service_pb2_grpc
 from ricordo_server.server import running_server
+from tests.fixtures.calls import bytes_call
 from tests.fixtures.database import TestDatabase, make_project
 from tests.isolation.rpc_world import RPCS, Names, absent, ask, fill, make_place, service
 from tests.isolation.test_every_rpc import CASES, shows
@@ -57,7 +58,7 @@ async def test_every_rpc_is_refused_without_a_good_credential(closed: grpc.aio.C
     for rpc, method in RPCS.items():
         if rpc in WITHOUT:
             continue
-        call = closed.unary_unary(f"/{method.containing_service.full_name}/{method.name}")
+        call = bytes_call(closed, f"/{method.containing_service.full_name}/{method.name}")
         for metadata in HEADERS:
             code = grpc.StatusCode.OK
             try:
@@ -69,7 +70,7 @@ async def test_every_rpc_is_refused_without_a_good_credential(closed: grpc.aio.C
 
 
 async def test_health_answers_without(closed: grpc.aio.Channel) -> None:
-    assert await closed.unary_unary("/grpc.health.v1.Health/Check")(b"") == b"\x08\x01"
+    assert await bytes_call(closed, "/grpc.health.v1.Health/Check")(b"") == b"\x08\x01"
 
 
 async def test_no_request_of_a_tenant_names_one(tally: Tally) -> None:
@@ -89,11 +90,9 @@ async def test_another_project_in_the_metadata_changes_nothing(
     who = identity_service_pb2.WhoAmIRequest.DESCRIPTOR.full_name
     for name in TENANT_HEADERS:
         metadata = [("authorization", f"Bearer development:{mine}"), (name, str(theirs.project_id))]
-        answer = await channel.unary_unary(
-            "/ricordo.v1.IdentityService/WhoAmI",
-            response_deserializer=identity_service_pb2.WhoAmIResponse.FromString,
-        )(b"", metadata=metadata)
-        tally.count(answer.project_id == str(mine), (who, name))
+        call = identity_service_pb2_grpc.IdentityServiceStub(channel).WhoAmI
+        told = await call(identity_service_pb2.WhoAmIRequest(), metadata=metadata)
+        tally.count(told.project_id == str(mine), (who, name))
     for rpc, case in CASES.items():
         for request in case(absent(theirs.names)):
             answer = await ask(channel, rpc, request, f"development:{mine}", Names())

@@ -25,6 +25,7 @@ from ricordo.v1 import (
 )
 from ricordo_server.domain.limits import MAX_REQUEST_BYTES
 from tests.cli.programs import environment_of, started
+from tests.fixtures.calls import bytes_call
 from tests.fixtures.database import TestDatabase, make_project
 from tests.isolation.rpc_world import RPCS, Names
 from tests.isolation.test_every_rpc import CASES
@@ -72,7 +73,7 @@ async def test_mutated_requests(
         path, data = known[number % len(known)]
         metadata = OPERATOR if "AdminService" in path else None
         mutant = mutated(data, chance)
-        code = await outcome(channel.unary_unary(path)(mutant, metadata=metadata))
+        code = await outcome(bytes_call(channel, path)(mutant, metadata=metadata))
         tally.count(code not in FAULTS, (path, mutant, code))
 
     await at_once(range(MUTANTS // 5), send)  # what grows once, such as caches
@@ -96,10 +97,10 @@ async def test_a_message_beyond_the_limit_is_never_held(
         target = program.wait_for(r"ready on (127\.0\.0\.1:\d+)")[1]
         async with grpc.aio.insecure_channel(target) as opened:
             for _ in range(20):  # the transport's own buffers are made once
-                await outcome(opened.unary_unary(path_of("IdentityService.WhoAmI"))(body))
+                await outcome(bytes_call(opened, path_of("IdentityService.WhoAmI"))(body))
             before = memory_of(program.process.pid)
             for rpc in CASES:
-                code = await outcome(opened.unary_unary(path_of(rpc))(body, metadata=OPERATOR))
+                code = await outcome(bytes_call(opened, path_of(rpc))(body, metadata=OPERATOR))
                 tally.count(code is grpc.StatusCode.RESOURCE_EXHAUSTED, (rpc, code))
             growth = memory_of(program.process.pid) - before
     tally.count(growth < MAX_GROWTH_BYTES, f"{growth} bytes more, of {tally.cases} bodies")
@@ -198,7 +199,7 @@ async def test_what_is_beyond_the_limits_is_refused(
     tally: Tally,
 ) -> None:
     for name, request in beyond():
-        call = channel.unary_unary(method_of(request))
+        call = bytes_call(channel, method_of(request))
         code = await outcome(call(request.SerializeToString()))
         tally.count(code in REFUSED, (name, code))
     assert not tally.failures
@@ -209,14 +210,14 @@ async def test_lone_surrogates_are_refused(channel: grpc.aio.Channel, tally: Tal
     plain = creation("surrogate-here").SerializeToString()
     for surrogate in (b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xc0\x80", b"\xf5\x80\x80\x80"):
         data = plain.replace(b"surrogate-here", surrogate.ljust(14, b"x"))
-        code = await outcome(channel.unary_unary(method_of(creation("")))(data))
+        code = await outcome(bytes_call(channel, method_of(creation("")))(data))
         tally.count(code is grpc.StatusCode.INVALID_ARGUMENT, (surrogate, code))
     assert not tally.failures
 
 
 async def test_strange_texts_are_kept(channel: grpc.aio.Channel, tally: Tally) -> None:  # noqa: F811
     for name, request in accepted():
-        call = channel.unary_unary(method_of(request))
+        call = bytes_call(channel, method_of(request))
         code = await outcome(call(request.SerializeToString(), timeout=60))
         tally.count(code is grpc.StatusCode.OK, (name, code))
     assert not tally.failures
@@ -242,7 +243,7 @@ async def test_queries_of_bad_faith_end_within_a_second(
     channel: grpc.aio.Channel,  # noqa: F811
     tally: Tally,
 ) -> None:
-    call = channel.unary_unary("/ricordo.v1.MemoryService/SearchMemories")
+    call = bytes_call(channel, "/ricordo.v1.MemoryService/SearchMemories")
     for mode in (search_pb2.SEARCH_MODE_TEXT, search_pb2.SEARCH_MODE_HYBRID):
         for bomb in BOMBS:
             request = search(query=bomb, mode=mode).SerializeToString()
@@ -253,6 +254,6 @@ async def test_queries_of_bad_faith_end_within_a_second(
                 code in REFUSED or (code is grpc.StatusCode.OK and seconds <= 1.0), (bomb[:20], code, seconds)
             )
     context = context_service_pb2.BuildContextRequest(query="x " * 5_000)
-    code = await outcome(channel.unary_unary(method_of(context))(context.SerializeToString()))
+    code = await outcome(bytes_call(channel, method_of(context))(context.SerializeToString()))
     tally.count(code in REFUSED, ("context", code))
     assert not tally.failures

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import UTC
+from typing import Any
 from uuid import UUID
 
 import grpc
@@ -96,7 +97,7 @@ async def test_a_stream_that_is_added_is_refused_before_it_runs(
         begun.append(kind)
         return b""
 
-    handler = KINDS[kind](single if kind == "stream_unary" else stream)
+    handler: Any = KINDS[kind](single if kind == "stream_unary" else stream)
     metadata = {"nobody": (), "a service": as_service(project_id), "an operator": OPERATOR}[who]
     for number, package in enumerate(("ricordo.v1", "grpc.healthy", "other")):
         service = f"{package}.Watching{number}"

@@ -18,7 +18,7 @@ from ricordo.v1 import (
 )
 from ricordo.v1 import store_service_pb2 as stores_pb
 from ricordo.v1.store_pb2 import Store
-from tests.fixtures.calls import OPERATOR, as_user, refusal
+from tests.fixtures.calls import OPERATOR, Metadata, as_user, refusal
 from tests.fixtures.project_settings import update
 from tests.fixtures.stubs import Identity, Memories
 
@@ -28,8 +28,8 @@ INVALID = grpc.StatusCode.INVALID_ARGUMENT
 PRIVATE, PROJECT = scope_pb2.VISIBILITY_PRIVATE, scope_pb2.VISIBILITY_PROJECT
 
 
-def acting(user_id: str) -> dict[str, object]:
-    return {"metadata": [("ricordo-act-as", quote(user_id))]}
+def acting(user_id: str) -> Metadata:
+    return (("ricordo-act-as", quote(user_id)),)
 
 
 def creation(
@@ -53,13 +53,15 @@ async def test_the_call_sees_what_the_user_sees(memories: Memories) -> None:
     await memories.CreateMemory(creation("ann", "ann's"))
     await memories.CreateMemory(creation("bob", "bob's"))
     await memories.CreateMemory(creation("bob", "everyone's", visibility=PROJECT))
-    assert await list_contents(memories, **acting("ann")) == ["ann's", "everyone's"]
+    assert await list_contents(memories, metadata=acting("ann")) == ["ann's", "everyone's"]
     assert await list_contents(memories) == ["ann's", "bob's", "everyone's"]
 
 
 @pytest.mark.parametrize("request_", [creation("bob"), creation(""), creation("ann", visibility=PROJECT)])
-async def test_the_call_writes_in_the_user_s_name_only(memories: Memories, request_) -> None:
-    code, reason, _ = await refusal(memories.CreateMemory(request_, **acting("ann")))
+async def test_the_call_writes_in_the_user_s_name_only(
+    memories: Memories, request_: pb.CreateMemoryRequest
+) -> None:
+    code, reason, _ = await refusal(memories.CreateMemory(request_, metadata=acting("ann")))
     assert (code, reason) == (DENIED, "PERMISSION_DENIED")
     assert await list_contents(memories) == []
 
@@ -67,7 +69,7 @@ async def test_the_call_writes_in_the_user_s_name_only(memories: Memories, reque
 async def test_the_call_may_not_name_another_user(memories: Memories) -> None:
     scope = scope_pb2.ScopeFilter(matching=scope_pb2.Scope(user_id="bob"))
     code, _, field = await refusal(
-        memories.ListMemories(pb.ListMemoriesRequest(scope=scope), **acting("ann"))
+        memories.ListMemories(pb.ListMemoriesRequest(scope=scope), metadata=acting("ann"))
     )
     assert (code, field) == (DENIED, "scope")
 
@@ -76,37 +78,41 @@ async def test_the_call_administers_nothing(channel: grpc.aio.Channel) -> None:
     projects = project_service_pb2_grpc.ProjectServiceStub(channel)
     stores = store_service_pb2_grpc.StoreServiceStub(channel)
     for call in (
-        projects.UpdateProject(update(language="german"), **acting("ann")),
-        stores.CreateStore(stores_pb.CreateStoreRequest(store=Store(store_id="notes")), **acting("ann")),
+        projects.UpdateProject(update(language="german"), metadata=acting("ann")),
+        stores.CreateStore(
+            stores_pb.CreateStoreRequest(store=Store(store_id="notes")), metadata=acting("ann")
+        ),
     ):
         assert (await refusal(call))[0] is DENIED
 
 
 async def test_a_request_id_belongs_to_the_user_it_was_sent_for(memories: Memories) -> None:
-    first = await memories.CreateMemory(creation("ann", request_id="r1"), **acting("ann"))
-    second = await memories.CreateMemory(creation("bob", request_id="r1"), **acting("bob"))
-    again = await memories.CreateMemory(creation("ann", request_id="r1"), **acting("ann"))
+    first = await memories.CreateMemory(creation("ann", request_id="r1"), metadata=acting("ann"))
+    second = await memories.CreateMemory(creation("bob", request_id="r1"), metadata=acting("bob"))
+    again = await memories.CreateMemory(creation("ann", request_id="r1"), metadata=acting("ann"))
     assert again == first
     assert second.memory.memory_id != first.memory.memory_id
 
 
 @pytest.mark.parametrize("user_id", ["ann", "änne/ß %41", "📎", "a,b"])
 async def test_the_user_is_the_one_that_was_named(identity: Identity, user_id: str) -> None:
-    who = await identity.WhoAmI(identity_service_pb2.WhoAmIRequest(), **acting(user_id))
+    who = await identity.WhoAmI(identity_service_pb2.WhoAmIRequest(), metadata=acting(user_id))
     assert list(who.user_ids) == [user_id]
     assert (who.kind, list(who.roles)) == (identity_service_pb2.PRINCIPAL_KIND_USER, ["writer"])
 
 
 @pytest.mark.parametrize("token", ["user", OPERATOR])
-async def test_nobody_else_acts_as_a_user(identity: Identity, project_id: UUID, token) -> None:
-    credential = as_user(project_id, "bob") if token == "user" else token
+async def test_nobody_else_acts_as_a_user(
+    identity: Identity, project_id: UUID, token: str | Metadata
+) -> None:
+    credential = as_user(project_id, "bob") if isinstance(token, str) else token
     metadata = [*credential, ("ricordo-act-as", "ann")]
     call = identity.WhoAmI(identity_service_pb2.WhoAmIRequest(), metadata=metadata)
     assert (await refusal(call))[:2] == (DENIED, "PERMISSION_DENIED")
 
 
 @pytest.mark.parametrize("encoded", ["%ff", "%20", "a" * 513, "a%00b"])
-async def test_what_names_no_user_is_refused(identity: Identity, encoded) -> None:
+async def test_what_names_no_user_is_refused(identity: Identity, encoded: str) -> None:
     call = identity.WhoAmI(identity_service_pb2.WhoAmIRequest(), metadata=[("ricordo-act-as", encoded)])
     code, _, field = await refusal(call)
     assert (code, field) == (INVALID, "ricordo-act-as")

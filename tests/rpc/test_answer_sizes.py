@@ -35,7 +35,8 @@ def fact(content: str = "tea", **fields: Any) -> memory_pb2.Memory:
 
 
 def procedure(**details: Any) -> memory_pb2.Memory:
-    return memory_pb2.Memory(kind=memory_pb2.MEMORY_KIND_PROCEDURAL, procedural=details)
+    given = memory_pb2.ProceduralDetails(**details)
+    return memory_pb2.Memory(kind=memory_pb2.MEMORY_KIND_PROCEDURAL, procedural=given)
 
 
 async def test_a_procedure_is_bounded_as_a_whole(memories: Memories) -> None:
@@ -108,7 +109,7 @@ async def test_hits_with_provenance_are_answered(memories: Memories) -> None:
 async def test_a_batch_of_turns_with_keys_and_labels_is_answered(sessions: Sessions) -> None:
     scope = scope_pb2.Scope(session_id="s" * 512)
     scope.MergeFrom(scope_pb2.Scope(user_id=SCOPE.user_id, labels=dict(list(SCOPE.labels.items())[:3])))
-    names = dict.fromkeys(("agent_id", "tool_call_id", "tool_name", "model_name"), "n" * 512)
+    names: dict[str, Any] = dict.fromkeys(("agent_id", "tool_call_id", "tool_name", "model_name"), "n" * 512)
     batch = [
         turn_pb2.Turn(role="r" * 64, content="tea", idempotency_key=f"{number:03}" + "k" * 509, **names)
         for number in range(500)

@@ -1,6 +1,7 @@
 """The audit over a real server: acts leave a record, denials a bounded number, and content none."""
 
 import asyncio
+from typing import Any
 from uuid import UUID, uuid4
 
 import grpc
@@ -29,7 +30,7 @@ pb, st, ad = project_service_pb2, store_service_pb2, admin_service_pb2
 DONE, DENIED = audit_pb2.AUDIT_OUTCOME_DONE, audit_pb2.AUDIT_OUTCOME_DENIED
 
 
-async def read(projects: Projects, **fields) -> list[audit_pb2.AuditRecord]:
+async def read(projects: Projects, **fields: Any) -> list[audit_pb2.AuditRecord]:
     return list((await projects.ListAuditRecords(pb.ListAuditRecordsRequest(**fields))).records)
 
 
@@ -138,7 +139,7 @@ def test_denials_are_counted_by_principal_method_and_hour(project_id: UUID) -> N
     assert counts.count(ann, "x") == 1
 
 
-async def by_operators(admin: Admin, **fields) -> list[tuple[str, str, str]]:
+async def by_operators(admin: Admin, **fields: Any) -> list[tuple[str, str, str]]:
     answer = await admin.ListOperatorRecords(ad.ListOperatorRecordsRequest(**fields), metadata=OPERATOR)
     return [(record.action, record.principal_id, record.subject) for record in answer.records]
 
@@ -185,7 +186,7 @@ async def test_it_is_read_by_pages_too(admin: Admin, project_id: UUID) -> None:
             project_id=str(project_id), update_mask=FieldMask(paths=[name])
         )
         await admin.UpdateProjectLimits(request, metadata=OPERATOR)
-    asked = {"project_id": str(project_id), "page_size": 2}
+    asked: dict[str, Any] = {"project_id": str(project_id), "page_size": 2}
     first = await admin.ListOperatorRecords(ad.ListOperatorRecordsRequest(**asked), metadata=OPERATOR)
     rest = await by_operators(admin, **asked, page_token=first.next_page_token)
     assert [subject for _, _, subject in rest] == [f"{project_id}: stored_memories"]

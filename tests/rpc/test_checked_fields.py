@@ -45,11 +45,12 @@ BLANK_SCOPES = {
 
 @pytest.mark.parametrize(("scope", "field"), BLANK_SCOPES.values(), ids=BLANK_SCOPES)
 async def test_a_blank_scope_value_neither_widens_a_read_nor_writes_ownerless(
-    memories: Memories, scope, field
+    memories: Memories, scope: Scope, field: str
 ) -> None:
     await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact(scope=Scope(user_id="bob"))))
     for rule in ("matching", "exactly"):
-        given = scope_pb2.ScopeFilter(**{rule: scope})
+        given = scope_pb2.ScopeFilter()
+        getattr(given, rule).CopyFrom(scope)
         listing = memories.ListMemories(pb.ListMemoriesRequest(scope=given))
         assert await refusal(listing) == (INVALID, "INVALID_FIELD", f"scope.{rule}.{field}")
     writing = memories.CreateMemory(pb.CreateMemoryRequest(memory=fact(scope=scope)))
@@ -81,7 +82,9 @@ async def test_custom_types_of_a_query_are_counted(memories: Memories) -> None:
 @pytest.mark.parametrize(
     ("kind", "name"), [(m.MEMORY_KIND_CUSTOM, "a\0b"), (m.MEMORY_KIND_SEMANTIC, "ticket")]
 )
-async def test_the_custom_type_of_a_key_is_checked(memories: Memories, kind, name: str) -> None:
+async def test_the_custom_type_of_a_key_is_checked(
+    memories: Memories, kind: "m.MemoryKind.ValueType", name: str
+) -> None:
     key = pb.MemoryKey(kind=kind, key="k", custom_type=name)
     call = memories.GetMemory(pb.GetMemoryRequest(memory_key=key))
     assert await refusal(call) == (INVALID, "INVALID_FIELD", "memory_key.custom_type")
@@ -146,7 +149,7 @@ async def test_a_deadline_that_has_passed_is_not_taken_for_none(left: float | No
         await asyncio.sleep(0.01)
         return "done"
 
-    call = Deadline(longest=60.0).around(handler, None)(object(), Context())  # type: ignore[arg-type]
+    call = Deadline(longest=60.0).around(handler, None)(object(), Context())
     if passes:
         assert await call == "done"
     else:

@@ -96,9 +96,8 @@ async def test_a_session_deleted_among_its_writers_leaves_dense_numbers(sessions
         return answer.deleted_turn_count
 
     await sessions.RecordTurn(recording("first"))
-    deleted, *_ = await asyncio.gather(
-        delete(), *(sessions.RecordTurn(recording(str(n))) for n in range(WRITERS))
-    )
+    writers = (sessions.RecordTurn(recording(str(n))) for n in range(WRITERS))
+    deleted, _ = await asyncio.gather(delete(), asyncio.gather(*writers))
     left = await all_turns(sessions)
     assert deleted + len(left) == WRITERS + 1
     assert [turn.turn_seq for turn in left] == list(range(1, len(left) + 1))

@@ -1,6 +1,7 @@
 """ContextService over a real server."""
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
@@ -26,15 +27,17 @@ from ricordo.v1 import context_service_pb2 as pb
 from ricordo.v1 import memory_pb2 as m
 from ricordo_server.app.embedders import Embedders
 from ricordo_server.config import Settings
+from ricordo_server.domain.ports import Embedder, EmbeddingKind, Vector
 from ricordo_server.embedding import load_embedder, load_stored_embedder
 from ricordo_server.server import open_services, serving
+from tests.fixtures.stubs import Contexts
 
 ANN = scope_pb2.Scope(user_id="ann")
 CHAT = scope_pb2.Scope(user_id="ann", session_id="s1")
 
 
 @pytest.fixture
-async def contexts(channel: grpc.aio.Channel):
+async def contexts(channel: grpc.aio.Channel) -> Contexts:
     """A population: facts, an episode, a procedure, turns of two sessions."""
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
     sessions = session_service_pb2_grpc.SessionServiceStub(channel)
@@ -66,7 +69,7 @@ def matching(scope: scope_pb2.Scope) -> scope_pb2.ScopeFilter:
     return scope_pb2.ScopeFilter(matching=scope)
 
 
-def spec(source: int, **fields: Any) -> pb.ContextSourceSpec:
+def spec(source: "pb.ContextSource.ValueType", **fields: Any) -> pb.ContextSourceSpec:
     return pb.ContextSourceSpec(source=source, **fields)
 
 
@@ -74,7 +77,7 @@ def contents(answer: pb.BuildContextResponse) -> list[str]:
     return [getattr(chunk, chunk.WhichOneof("item")).content.rstrip(".") for chunk in answer.chunks]
 
 
-async def test_by_default_it_draws_on_episodes_and_facts(contexts) -> None:
+async def test_by_default_it_draws_on_episodes_and_facts(contexts: Contexts) -> None:
     request = pb.BuildContextRequest(query="tea", scope=matching(ANN), include_memories=True, explain=True)
     answer = await contexts.BuildContext(request)
     assert set(contents(answer)) == {"Ann likes green tea", "Ann went for tea in May"}
@@ -87,7 +90,7 @@ async def test_by_default_it_draws_on_episodes_and_facts(contexts) -> None:
     assert 0 < answer.token_count <= 3500
 
 
-async def test_a_session_picks_the_turns_and_leaves_the_facts(contexts) -> None:
+async def test_a_session_picks_the_turns_and_leaves_the_facts(contexts: Contexts) -> None:
     sources = [spec(pb.CONTEXT_SOURCE_TURNS), spec(pb.CONTEXT_SOURCE_SEMANTIC)]
     request = pb.BuildContextRequest(
         query="tea", scope=matching(CHAT), sources=sources, include_memories=True
@@ -98,7 +101,7 @@ async def test_a_session_picks_the_turns_and_leaves_the_facts(contexts) -> None:
     assert "Ann likes green tea" in found
 
 
-async def test_messages_keep_the_roles_of_turns(contexts) -> None:
+async def test_messages_keep_the_roles_of_turns(contexts: Contexts) -> None:
     request = pb.BuildContextRequest(
         query="tea",
         scope=matching(CHAT),
@@ -111,7 +114,7 @@ async def test_messages_keep_the_roles_of_turns(contexts) -> None:
     assert "80 degrees" in answer.messages[0].content
 
 
-async def test_a_filter_holds_for_its_own_source(contexts) -> None:
+async def test_a_filter_holds_for_its_own_source(contexts: Contexts) -> None:
     comparison = filter_pb2.Comparison(
         path=filter_pb2.FieldPath(segments=["key"]),
         comparator=filter_pb2.COMPARATOR_EQ,
@@ -128,7 +131,7 @@ async def test_a_filter_holds_for_its_own_source(contexts) -> None:
     }
 
 
-async def test_what_does_not_fit_is_left_out_and_said(contexts) -> None:
+async def test_what_does_not_fit_is_left_out_and_said(contexts: Contexts) -> None:
     request = pb.BuildContextRequest(query="tea", scope=matching(ANN), max_tokens=500, explain=True)
     answer = await contexts.BuildContext(request)
     assert (answer.text, answer.token_count) == ("", 0)
@@ -138,16 +141,17 @@ async def test_what_does_not_fit_is_left_out_and_said(contexts) -> None:
 class DownEmbedder:
     """A model that cannot be reached."""
 
-    def __init__(self, inner):
+    def __init__(self, inner: Embedder) -> None:
         self.name, self.dimension, self.max_tokens = inner.name, inner.dimension, inner.max_tokens
         self.split, self.aclose = inner.split, inner.aclose
 
-    async def embed(self, texts, kind):
+    async def embed(self, texts: Sequence[str], kind: EmbeddingKind) -> list[Vector]:
         await asyncio.sleep(60)
+        return []
 
 
 @pytest.fixture
-async def without_model(settings: Settings, contexts):
+async def without_model(settings: Settings, contexts: Contexts) -> AsyncIterator[Contexts]:
     """A second server on the same rows whose model hangs."""
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(open_services(settings, pool_size=2))
@@ -159,7 +163,7 @@ async def without_model(settings: Settings, contexts):
         yield context_service_pb2_grpc.ContextServiceStub(channel)
 
 
-async def test_a_failing_source_does_not_fail_the_call(without_model) -> None:
+async def test_a_failing_source_does_not_fail_the_call(without_model: Contexts) -> None:
     sources = [
         spec(pb.CONTEXT_SOURCE_EPISODIC, mode=search_pb2.SEARCH_MODE_SEMANTIC),
         spec(pb.CONTEXT_SOURCE_SEMANTIC, mode=search_pb2.SEARCH_MODE_HYBRID),
@@ -174,7 +178,7 @@ async def test_a_failing_source_does_not_fail_the_call(without_model) -> None:
     assert "green tea" in answer.text
 
 
-async def test_when_every_source_fails_the_call_does(without_model) -> None:
+async def test_when_every_source_fails_the_call_does(without_model: Contexts) -> None:
     sources = [spec(pb.CONTEXT_SOURCE_SEMANTIC, mode=search_pb2.SEARCH_MODE_SEMANTIC)]
     with pytest.raises(grpc.aio.AioRpcError) as failed:
         await without_model.BuildContext(pb.BuildContextRequest(query="tea", sources=sources))
@@ -187,7 +191,10 @@ async def test_when_every_source_fails_the_call_does(without_model) -> None:
         ({"query": "  "}, grpc.StatusCode.INVALID_ARGUMENT),
         ({"query": "tea", "max_tokens": 0}, grpc.StatusCode.INVALID_ARGUMENT),
         ({"query": "tea", "sources": [spec(pb.CONTEXT_SOURCE_TURNS)] * 2}, grpc.StatusCode.INVALID_ARGUMENT),
-        ({"query": "tea", "sources": [spec(0)]}, grpc.StatusCode.INVALID_ARGUMENT),
+        (
+            {"query": "tea", "sources": [spec(pb.CONTEXT_SOURCE_UNSPECIFIED)]},
+            grpc.StatusCode.INVALID_ARGUMENT,
+        ),
         (
             {"query": "tea", "sources": [spec(pb.CONTEXT_SOURCE_TURNS, top_k=201)]},
             grpc.StatusCode.INVALID_ARGUMENT,
@@ -196,7 +203,9 @@ async def test_when_every_source_fails_the_call_does(without_model) -> None:
         ({"query": "tea", "store_id": "nowhere"}, grpc.StatusCode.NOT_FOUND),
     ],
 )
-async def test_bad_input_is_refused(contexts, request_fields, code) -> None:
+async def test_bad_input_is_refused(
+    contexts: Contexts, request_fields: dict[str, Any], code: grpc.StatusCode
+) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await contexts.BuildContext(pb.BuildContextRequest(**request_fields))
     assert refused.value.code() is code

@@ -33,7 +33,7 @@ from ricordo_server.domain.signing_key import (
     state_of,
 )
 from ricordo_server.server import open_services, serving
-from tests.fixtures.calls import as_service, as_user
+from tests.fixtures.calls import as_service, as_user, bytes_call
 from tests.fixtures.credentials import bearer, identity_of, new_client, token_of
 from tests.fixtures.database import KEY_SECRET, TestDatabase, make_project
 from tests.isolation.rpc_world import RPCS
@@ -361,7 +361,7 @@ async def test_every_rpc_is_refused_without_a_good_token(strict: Settings, metad
     async with served(strict) as channel:
         codes = {}
         for name, method in RPCS.items():
-            call = channel.unary_unary(f"/{method.containing_service.full_name}/{method.name}")
+            call = bytes_call(channel, f"/{method.containing_service.full_name}/{method.name}")
             with pytest.raises(grpc.aio.AioRpcError) as refusal:
                 await call(b"", metadata=metadata)
             codes[name] = refusal.value.code()
@@ -370,7 +370,7 @@ async def test_every_rpc_is_refused_without_a_good_token(strict: Settings, metad
 
 async def test_health_needs_no_token(strict: Settings) -> None:
     async with served(strict) as channel:
-        assert await channel.unary_unary("/grpc.health.v1.Health/Check")(b"")
+        assert await bytes_call(channel, "/grpc.health.v1.Health/Check")(b"")
 
 
 async def test_without_the_development_principal_its_tokens_are_none(

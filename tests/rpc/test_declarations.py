@@ -1,6 +1,7 @@
 """What declarations ask of values, filters and custom types, over a real server; they hold from the answer on."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from ricordo.v1 import (
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
 from ricordo.v1 import session_service_pb2 as session_pb
+from ricordo.v1.project_service_pb2 import UpdateProjectResponse
 from ricordo_server.db.connection import Database, tenant_transaction
 from ricordo_server.db.projects import hold_settings
 from tests.fixtures.calls import as_service, as_user, read_refusal, refusal
@@ -33,7 +35,11 @@ INVALID, FAILED = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECO
 SCOPE = scope_pb2.Scope(user_id="ann", session_id="s1")
 Value = metadata_pb2.MetadataValue
 TEXT, NUMBER, DOUBLE = Value(string_value="x"), Value(int64_value=1), Value(double_value=1.5)
-BOOL, TIME, NULL = Value(bool_value=True), Value(timestamp_value=Timestamp(seconds=1)), Value(null_value=0)
+BOOL, TIME, NULL = (
+    Value(bool_value=True),
+    Value(timestamp_value=Timestamp(seconds=1)),
+    Value(null_value=metadata_pb2.NULL_VALUE_UNSPECIFIED),
+)
 LIST = Value(list_value=metadata_pb2.MetadataList(values=[TEXT]))
 RIGHT = {"string": [TEXT], "number": [NUMBER, DOUBLE], "bool": [BOOL], "time": [TIME]}
 EVERY = [TEXT, NUMBER, DOUBLE, BOOL, TIME, LIST]
@@ -47,7 +53,7 @@ def fact(content: str = "tea", **fields: Any) -> m.Memory:
     return m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=content, **fields)
 
 
-def ticket(name: str = "ticket", **metadata: Value) -> m.Memory:
+def ticket(name: str = "ticket", /, **metadata: Value) -> m.Memory:
     return m.Memory(kind=m.MEMORY_KIND_CUSTOM, custom_type=name, content="it broke", metadata=metadata)
 
 
@@ -60,7 +66,9 @@ async def found(memories: Memories, **fields: Any) -> list[str]:
     return sorted(memory.content for memory in answer.memories)
 
 
-def reads(memories: Memories, sessions: Sessions, contexts: Contexts, condition: filter_pb2.Filter) -> dict:
+def reads(
+    memories: Memories, sessions: Sessions, contexts: Contexts, condition: filter_pb2.Filter
+) -> dict[str, list[Callable[[], Awaitable[object]]]]:
     """Every read that takes a filter."""
     options = search_pb2.SearchOptions(query="tea")
     source = context_service_pb2.ContextSourceSpec(
@@ -141,7 +149,7 @@ async def test_under_open_anything_goes_and_system_fields_always_do(
 
 @pytest.mark.parametrize("value_type", RIGHT)
 async def test_values_and_operands_have_the_declared_type_or_are_null(
-    projects: Projects, memories: Memories, value_type
+    projects: Projects, memories: Memories, value_type: str
 ) -> None:
     await projects.UpdateProject(update(metadata_keys=keys(k=value_type)))
     for value in EVERY:
@@ -165,7 +173,6 @@ async def test_every_write_is_held_to_the_types(
     wrong, inner = {"plan": NUMBER}, {"a": nested(b=TEXT)}
     old = await create(memories, fact(metadata={"plan": TEXT}))
     change = m.Memory(memory_id=old.memory_id, metadata=wrong)
-    scoped = {"scope": SCOPE}
     batch = pb.BatchCreateMemoriesRequest(memories=[fact("good"), fact(metadata=wrong)], atomic=True)
     turn = turn_pb2.Turn(role="user", content="tea", metadata=wrong)
     for call, field in (
@@ -177,8 +184,8 @@ async def test_every_write_is_held_to_the_types(
         (memories.BatchCreateMemories(batch), 'memories[1].metadata["plan"]'),
         (sessions.CreateSession(session_pb.CreateSessionRequest(
             session=session_pb2.Session(scope=SCOPE, metadata=wrong))), 'session.metadata["plan"]'),
-        (sessions.RecordTurn(session_pb.RecordTurnRequest(turn=turn, **scoped)), 'turn.metadata["plan"]'),
-        (sessions.BatchRecordTurns(session_pb.BatchRecordTurnsRequest(turns=[turn], **scoped)),
+        (sessions.RecordTurn(session_pb.RecordTurnRequest(scope=SCOPE, turn=turn)), 'turn.metadata["plan"]'),
+        (sessions.BatchRecordTurns(session_pb.BatchRecordTurnsRequest(scope=SCOPE, turns=[turn])),
          'turns[0].metadata["plan"]'),
         (create(memories, fact(metadata=wrong, scope=scope_pb2.Scope(user_id="ann")),
                 metadata=as_user(project_id, "ann")), 'memory.metadata["plan"]'),
@@ -192,7 +199,7 @@ async def test_every_write_is_held_to_the_types(
 
 @pytest.mark.parametrize("value_type", RIGHT)
 async def test_a_key_is_declared_when_no_stored_value_has_another_type(
-    projects: Projects, memories: Memories, value_type
+    projects: Projects, memories: Memories, value_type: str
 ) -> None:
     conflict = (FAILED, "METADATA_TYPE_CONFLICT", "project.settings")
     for value in EVERY:
@@ -247,12 +254,13 @@ async def test_an_unknown_type_is_refused_in_reads_and_those_declared_are_listed
     projects: Projects, memories: Memories, contexts: Contexts
 ) -> None:
     await projects.UpdateProject(update(custom_types=[custom_type("ticket"), custom_type("order")]))
-    asked = {"custom_types": ["ticket", "tikcet"]}
-    source = context_service_pb2.ContextSourceSpec(source=8, **asked)
+    asked = ["ticket", "tikcet"]
+    custom = context_service_pb2.CONTEXT_SOURCE_CUSTOM
+    source = context_service_pb2.ContextSourceSpec(source=custom, custom_types=asked)
     options = search_pb2.SearchOptions(query="tea")
     for call, field in (
-        (memories.ListMemories(pb.ListMemoriesRequest(**asked)), "custom_types[1]"),
-        (memories.SearchMemories(pb.SearchMemoriesRequest(options=options, **asked)), "custom_types[1]"),
+        (memories.ListMemories(pb.ListMemoriesRequest(custom_types=asked)), "custom_types[1]"),
+        (memories.SearchMemories(pb.SearchMemoriesRequest(options=options, custom_types=asked)), "custom_types[1]"),
         (contexts.BuildContext(context_service_pb2.BuildContextRequest(query="tea", sources=[source])),
          "sources[0].custom_types[1]"),
     ):  # fmt: skip
@@ -323,10 +331,10 @@ async def test_a_type_with_memories_is_taken_away_by_force_only(
         update(custom_types=[custom_type("ticket", priority="number"), custom_type("order")])
     )
     memory = await create(memories, ticket(priority=NUMBER))
-    away = {"custom_types": [custom_type("order")]}
+    away = [custom_type("order")]
     not_empty = (FAILED, "CUSTOM_TYPE_NOT_EMPTY", "force")
-    assert await refusal(projects.UpdateProject(update(**away))) == not_empty
-    await projects.UpdateProject(update({"force": True}, **away))
+    assert await refusal(projects.UpdateProject(update(custom_types=away))) == not_empty
+    await projects.UpdateProject(update({"force": True}, custom_types=away))
     assert await found(memories, kinds=[m.MEMORY_KIND_CUSTOM]) == ["it broke"]
     assert (await memories.GetMemory(pb.GetMemoryRequest(memory_id=memory.memory_id))).memory == memory
     change = m.Memory(memory_id=memory.memory_id, metadata={"priority": NUMBER})
@@ -336,7 +344,7 @@ async def test_a_type_with_memories_is_taken_away_by_force_only(
     assert (await refusal(written))[1] == "UNKNOWN_CUSTOM_TYPE"
     await memories.DeleteMemory(pb.DeleteMemoryRequest(memory_id=memory.memory_id))
     await projects.UpdateProject(update(custom_types=[custom_type("ticket"), custom_type("order")]))
-    await projects.UpdateProject(update(**away))  # the deleted one does not count
+    await projects.UpdateProject(update(custom_types=away))  # the deleted one does not count
 
 
 async def test_a_type_is_edited_while_it_has_memories(projects: Projects, memories: Memories) -> None:
@@ -401,16 +409,17 @@ async def test_no_value_of_another_type_slips_past_a_declaration(
 
     async def race(key: str, delay: float) -> bool:
         turn = turn_pb2.Turn(role="user", content="tea", metadata={key: NUMBER})
-        late = [
+        late: list[Awaitable[object]] = [
             create(memories, fact(metadata={key: NUMBER})),
             sessions.RecordTurn(session_pb.RecordTurnRequest(scope=SCOPE, turn=turn)),
             create(memories, fact(metadata={key: NUMBER})),
         ]
 
-        async def declare():
+        async def declare() -> UpdateProjectResponse:
             await asyncio.sleep(delay)
             return await projects.UpdateProject(update(metadata_keys=keys(**{key: "string"})))
 
+        written: list[object]
         declared, *written = await asyncio.gather(declare(), *late, return_exceptions=True)
         refused = [read_refusal(each)[1] for each in written if isinstance(each, grpc.aio.AioRpcError)]
         assert set(refused) <= {"INVALID_FIELD"}
@@ -428,7 +437,7 @@ async def test_no_value_of_another_type_slips_past_a_declaration(
 async def test_a_declaration_waits_for_a_writer_that_holds_the_settings(
     projects: Projects, app_database: Database, project_id: UUID
 ) -> None:
-    async def declare():
+    async def declare() -> UpdateProjectResponse:
         return await projects.UpdateProject(update(metadata_keys=keys(plan="string")))
 
     principal = service_principal(project_id)

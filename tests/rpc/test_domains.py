@@ -1,5 +1,6 @@
 """MemoryService.ListDomains over a real server."""
 
+from collections.abc import Awaitable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -11,7 +12,7 @@ import psycopg
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as pb
 from ricordo.v1 import scope_pb2
-from tests.fixtures.calls import as_user, refusal
+from tests.fixtures.calls import Metadata, as_user, refusal
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.stubs import Memories
 
@@ -20,7 +21,11 @@ PRIVATE, SHARED = scope_pb2.VISIBILITY_PRIVATE, scope_pb2.VISIBILITY_PROJECT
 
 
 async def define(
-    memories: Memories, domain: str, term: str, user_id: str = "", visibility=SHARED
+    memories: Memories,
+    domain: str,
+    term: str,
+    user_id: str = "",
+    visibility: "scope_pb2.Visibility.ValueType" = SHARED,
 ) -> m.Memory:
     memory = m.Memory(
         kind=m.MEMORY_KIND_TAXONOMIC,
@@ -32,7 +37,9 @@ async def define(
     return (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory))).memory
 
 
-async def list_domains(memories: Memories, metadata=None, **fields: Any) -> list[tuple[str, int]]:
+async def list_domains(
+    memories: Memories, metadata: Metadata | None = None, **fields: Any
+) -> list[tuple[str, int]]:
     answer = await memories.ListDomains(pb.ListDomainsRequest(**fields), metadata=metadata)
     return [(domain.name, domain.term_count) for domain in answer.domains]
 
@@ -85,7 +92,7 @@ async def test_scope_and_visibility_narrow_whose_terms_count(memories: Memories,
 
 
 async def test_what_makes_no_sense_is_refused(memories: Memories) -> None:
-    def ask(**fields: Any):
+    def ask(**fields: Any) -> Awaitable[tuple[grpc.StatusCode, str, str]]:
         return refusal(memories.ListDomains(pb.ListDomainsRequest(**fields)))
 
     nobody = scope_pb2.ScopeFilter(exactly=scope_pb2.Scope())

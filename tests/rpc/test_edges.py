@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import grpc
 import grpc.aio
 import psycopg
 import pytest
+from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
@@ -22,13 +24,16 @@ from ricordo_server.app import memories as memories_app
 from ricordo_server.config import Settings
 from ricordo_server.rpc.interceptors import Admission, Deadline
 from ricordo_server.server import open_services, serving
+from tests.fixtures.calls import bytes_call
 from tests.fixtures.database import TestDatabase
 
 CREATE = "/ricordo.v1.MemoryService/CreateMemory"
 GET = "/ricordo.v1.MemoryService/GetMemory"
 
+Detail = TypeVar("Detail", bound=Message)
 
-def details(error: grpc.aio.AioRpcError, kind: type) -> list:
+
+def details(error: grpc.aio.AioRpcError, kind: type[Detail]) -> list[Detail]:
     status = rpc_status.from_call(error)
     found = []
     for packed in status.details if status else ():
@@ -49,7 +54,7 @@ async def channel_to(settings: Settings) -> AsyncIterator[grpc.aio.Channel]:
         yield channel
 
 
-async def refusal(call) -> tuple[grpc.StatusCode, str, grpc.aio.AioRpcError]:
+async def refusal(call: Awaitable[object]) -> tuple[grpc.StatusCode, str, grpc.aio.AioRpcError]:
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await call
     [info] = details(refused.value, ErrorInfo)
@@ -59,7 +64,7 @@ async def refusal(call) -> tuple[grpc.StatusCode, str, grpc.aio.AioRpcError]:
 
 
 async def test_bytes_that_are_no_message_are_refused_with_a_reason(channel: grpc.aio.Channel) -> None:
-    method = channel.unary_unary(CREATE)
+    method = bytes_call(channel, CREATE)
     for data in (b"\xff\xff\xff\xff", b"\x0a\x02\xff\xfe"):  # no protobuf; a store_id that is no UTF-8
         code, reason, _ = await refusal(method(data))
         assert (code, reason) == (grpc.StatusCode.INVALID_ARGUMENT, "MALFORMED_REQUEST")
@@ -67,7 +72,7 @@ async def test_bytes_that_are_no_message_are_refused_with_a_reason(channel: grpc
 
 async def test_a_request_over_eight_mebibytes_is_refused_before_it_is_read(channel: grpc.aio.Channel) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await channel.unary_unary(CREATE)(b"\x0a" + b"\0" * (8 * 1024 * 1024 + 1))
+        await bytes_call(channel, CREATE)(b"\x0a" + b"\0" * (8 * 1024 * 1024 + 1))
     assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
@@ -86,7 +91,7 @@ async def test_an_error_names_the_field_and_the_caller_s_trace_id(channel: grpc.
 async def test_a_stream_is_refused_since_nothing_guards_it(settings: Settings) -> None:
     """The contract has none; whoever adds one must guard it first."""
 
-    async def stream(request, context):
+    async def stream(request: bytes, context: object) -> AsyncIterator[bytes]:
         yield request
 
     async with (
@@ -94,12 +99,12 @@ async def test_a_stream_is_refused_since_nothing_guards_it(settings: Settings) -
         serving(settings, services) as running,
         grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel,
     ):
-        handlers = {"Watch": grpc.unary_stream_rpc_method_handler(stream)}
+        handlers: dict[str, Any] = {"Watch": grpc.unary_stream_rpc_method_handler(stream)}
         generic = grpc.method_handlers_generic_handler("ricordo.v1.Watching", handlers)
         running.grpc.add_generic_rpc_handlers((generic,))
-        call = channel.unary_stream("/ricordo.v1.Watching/Watch")(b"canary")
+        method: Any = channel.unary_stream("/ricordo.v1.Watching/Watch")
         with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await anext(aiter(call))
+            await anext(aiter(method(b"canary")))
     assert refused.value.code() is grpc.StatusCode.UNKNOWN
 
 
@@ -132,10 +137,10 @@ async def test_a_bound_is_given_back_after_a_failed_call() -> None:
     class Details:
         method = "/x/Y"
 
-    async def failing(request, context):
+    async def failing(request: object, context: object) -> object:
         raise ValueError
 
-    handler = admission.around(failing, Details())
+    handler = admission.around(failing, cast(grpc.HandlerCallDetails, Details()))
     for _ in range(3):
         with pytest.raises(ValueError):
             await handler(object(), None)
@@ -161,7 +166,7 @@ async def test_work_is_cancelled_once_however_often_its_call_is() -> None:
     """As by the deadline and by gRPC: what is under way to clean up is not cut short."""
     begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def handler(request, context):
+    async def handler(request: object, context: object) -> None:
         begun.set()
         try:
             await asyncio.Event().wait()
@@ -170,10 +175,11 @@ async def test_work_is_cancelled_once_however_often_its_call_is() -> None:
             ended.set()
 
     class Context:
-        def time_remaining(self):
+        def time_remaining(self) -> None:
             return None
 
-    call = asyncio.create_task(Deadline(60).around(handler, None)(None, Context()))
+    work: Any = Deadline(60).around(handler, cast(grpc.HandlerCallDetails, None))(None, Context())
+    call = asyncio.create_task(work)
     await begun.wait()
     for _ in range(3):
         call.cancel()
@@ -226,7 +232,7 @@ async def test_the_access_log_has_a_line_a_call_and_no_content(
 async def test_a_fault_of_the_server_is_internal_and_tells_nothing(
     settings: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(*arguments, **options):
+    async def broken(*arguments: object, **options: object) -> object:
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(memories_app, "get_memory", broken)

@@ -40,7 +40,7 @@ async def test_a_policy_is_kept_and_its_absence_is_the_default(channel: grpc.aio
         (Policy(topic_shift=float("nan")), "topic_shift"),
         (Policy(overlap=21), "overlap"),
         (Policy(kinds=[memory_pb2.MEMORY_KIND_DOCUMENT]), "kinds"),
-        (Policy(kinds=[99]), "kinds"),
+        (Policy(kinds=[99]), "kinds"),  # type: ignore[list-item]
     ],
 )
 async def test_a_bad_policy_names_its_field(

@@ -1,5 +1,6 @@
 """Filters as text on every read that takes one, over a real server."""
 
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import grpc
@@ -34,8 +35,11 @@ def metadata(colour: str, stars: int) -> dict[str, metadata_pb2.MetadataValue]:
     }
 
 
+Read = Callable[..., Awaitable[list[str]]]
+
+
 @pytest.fixture
-async def reads(channel: grpc.aio.Channel):
+async def reads(channel: grpc.aio.Channel) -> list[Read]:
     """Each read, given its filter fields, to the colours that it found; there is a red 1, a red 5 and a green 5."""
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
     sessions = session_service_pb2_grpc.SessionServiceStub(channel)
@@ -52,10 +56,10 @@ async def reads(channel: grpc.aio.Channel):
         turn = turn_pb2.Turn(role="user", content=f"tea {number}", metadata=given)
         await sessions.RecordTurn(session_service_pb2.RecordTurnRequest(scope=scope, turn=turn))
 
-    def colours(items: object) -> list[str]:
+    def colours(items: Iterable[Any]) -> list[str]:
         return sorted(
             f"{item.metadata['colour'].string_value} {item.metadata['stars'].int64_value}" for item in items
-        )  # type: ignore[attr-defined]
+        )
 
     async def list_memories(**fields: Any) -> list[str]:
         answer = await memories.ListMemories(memory_service_pb2.ListMemoriesRequest(**fields))
@@ -97,17 +101,17 @@ RED = filter_pb2.Filter(
 )
 
 
-async def test_an_expression_holds_on_every_read(reads) -> None:
+async def test_an_expression_holds_on_every_read(reads: list[Read]) -> None:
     for read in reads:
         assert await read(filter_expression='metadata.colour = "red"') == ["red 1", "red 5"], read
 
 
-async def test_with_a_tree_beside_it_both_hold(reads) -> None:
+async def test_with_a_tree_beside_it_both_hold(reads: list[Read]) -> None:
     for read in reads:
         assert await read(filter=RED, filter_expression="metadata.stars >= 5") == ["red 5"], read
 
 
-async def test_a_broken_expression_is_refused_on_every_read(reads) -> None:
+async def test_a_broken_expression_is_refused_on_every_read(reads: list[Read]) -> None:
     for read in reads:
         status, reason, field = await refusal(read(filter_expression="metadata.stars >="))
         assert (status, reason) == (INVALID, "INVALID_FILTER")

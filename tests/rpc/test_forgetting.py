@@ -79,7 +79,8 @@ async def test_a_persons_own_words_stay_and_a_persons_tag_saves_nothing(
 ) -> None:
     await learn(world, FIRST, "I live in Rome.")
     [memory] = await everything(world)
-    edited = m.Memory(memory_id=memory.memory_id, **{path: value})
+    edited = m.Memory(memory_id=memory.memory_id)
+    setattr(edited, path, value)
     await world.memories.UpdateMemory(
         ms.UpdateMemoryRequest(memory=edited, update_mask=FieldMask(paths=[path]))
     )

@@ -150,9 +150,9 @@ async def test_there_must_be_a_session(world: World) -> None:
 async def test_turns_recorded_meanwhile_are_in_the_copy_or_not_but_none_is_torn(world: World) -> None:
     """A batch is recorded all or nothing, and copied so too."""
     await world.say("zero", scope=FIRST)
-    batches = [world.say("a", "b", "c", scope=FIRST) for _ in range(6)]
+    recording = [world.say("a", "b", "c", scope=FIRST) for _ in range(6)]
     forks = [fork(world, session_id=f"copy{number}") for number in range(4)]
-    outcomes = await asyncio.gather(*batches, *forks)
-    for forked in outcomes[6:]:
+    _, copies = await asyncio.gather(asyncio.gather(*recording), asyncio.gather(*forks))
+    for forked in copies:
         assert (forked.copied_turn_count - 1) % 3 == 0
         assert forked.session.last_turn_seq == forked.copied_turn_count

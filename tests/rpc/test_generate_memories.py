@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from ricordo.v1 import extraction_service_pb2 as pb
 from ricordo.v1 import (
@@ -140,7 +141,8 @@ async def test_recalled_memories_are_not_learned_again(world: World) -> None:
 
 
 async def test_inline_turns_are_read_in_their_zone(world: World) -> None:
-    said = datetime(2025, 3, 2, 23, 30, tzinfo=UTC)  # the third of March in Rome
+    said = Timestamp()
+    said.FromDatetime(datetime(2025, 3, 2, 23, 30, tzinfo=UTC))  # the third of March in Rome
     turn = pb.InlineTurn(role="user", content="I met Anna yesterday.", event_time=said)
     request = pb.GenerateMemoriesRequest(
         scope=ANN, turns=pb.InlineTurns(turns=[turn], time_zone="Europe/Rome")
@@ -208,7 +210,10 @@ async def test_a_repeat_with_a_request_id_gets_the_first_answer(world: World) ->
         (stated("a", " "), "INVALID_FIELD", "facts.facts[1].content"),
         (pb.GenerateMemoriesRequest(scope=ANN, turns=pb.InlineTurns()), "INVALID_FIELD", "turns.turns"),
         (pb.GenerateMemoriesRequest(scope=ANN, turns=inline("a", role="")), "INVALID_FIELD", "turns.turns[0].role"),
-        (pb.GenerateMemoriesRequest(scope=ANN, turns=inline("a"), kinds=[5]), "INVALID_FIELD", "kinds[0]"),
+        (
+            pb.GenerateMemoriesRequest(scope=ANN, turns=inline("a"), kinds=[m.MEMORY_KIND_DOCUMENT]),
+            "INVALID_FIELD", "kinds[0]",
+        ),
         (
             pb.GenerateMemoriesRequest(
                 scope=ANN, turns=pb.InlineTurns(turns=inline("a").turns, time_zone="Nowhere")
@@ -223,7 +228,7 @@ async def test_a_repeat_with_a_request_id_gets_the_first_answer(world: World) ->
     ],
 )  # fmt: skip
 async def test_what_makes_no_sense_is_refused(
-    world: World, request_: object, reason: str, field: str
+    world: World, request_: pb.GenerateMemoriesRequest, reason: str, field: str
 ) -> None:
     assert (await refusal(world.extraction.GenerateMemories(request_)))[1:] == (reason, field)
 

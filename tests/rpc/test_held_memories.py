@@ -1,6 +1,6 @@
 """What is held back for review, as a generated client sees it."""
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -163,7 +163,9 @@ async def test_what_waits_is_held_once(world: World, fake: FakeChat) -> None:
 
 
 @pytest.mark.parametrize("decide", [approve, reject])
-async def test_what_was_decided_does_not_wait(world: World, fake: FakeChat, decide) -> None:
+async def test_what_was_decided_does_not_wait(
+    world: World, fake: FakeChat, decide: Callable[..., Awaitable[object]]
+) -> None:
     [waiting] = await hold(world, fake)
     await decide(world, waiting)
     for again in (approve(world, waiting), reject(world, waiting)):

@@ -29,7 +29,9 @@ COMMON = settings(max_examples=40, deadline=None, suppress_health_check=[HealthC
 
 @COMMON
 @given(said, said, said, said)
-async def test_every_text_field_round_trips(memories: Memories, content, title, name, tag) -> None:
+async def test_every_text_field_round_trips(
+    memories: Memories, content: str, title: str, name: str, tag: str
+) -> None:
     scope = scope_pb2.Scope(user_id=name.replace("*", "x"), labels={name: tag.replace("*", "x")})
     memory = m.Memory(
         kind=m.MEMORY_KIND_EPISODIC,
@@ -65,7 +67,7 @@ async def test_every_text_field_round_trips(memories: Memories, content, title, 
 @given(said)
 @example("the")
 @example("🙂")
-async def test_any_query_is_answered_in_every_mode(memories: Memories, query) -> None:
+async def test_any_query_is_answered_in_every_mode(memories: Memories, query: str) -> None:
     await memories.CreateMemory(
         pb.CreateMemoryRequest(memory=m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=query))
     )
@@ -78,7 +80,7 @@ async def test_any_query_is_answered_in_every_mode(memories: Memories, query) ->
 
 @COMMON
 @given(said, said)
-async def test_any_text_in_a_filter_finds_only_itself(memories: Memories, key, value) -> None:
+async def test_any_text_in_a_filter_finds_only_itself(memories: Memories, key: str, value: str) -> None:
     metadata = {key: metadata_pb2.MetadataValue(string_value=value)}
     memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content="x", metadata=metadata)
     created = (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory))).memory
@@ -121,7 +123,7 @@ async def test_words_of_any_script_are_found_whatever_their_case(memories: Memor
     ],
     ids=["one word", "repeated", "distinct words", "hosts", "ideographs"],
 )
-async def test_the_largest_content_is_stored_and_searched(memories: Memories, content) -> None:
+async def test_the_largest_content_is_stored_and_searched(memories: Memories, content: str) -> None:
     memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content=content)
     created = (await memories.CreateMemory(pb.CreateMemoryRequest(memory=memory))).memory
     assert created.content == content

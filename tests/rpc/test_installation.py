@@ -1,5 +1,6 @@
 """Who the caller is, its project, and the operator's work: IdentityService, ProjectService, AdminService."""
 
+from collections.abc import Awaitable
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -8,6 +9,7 @@ import grpc.aio
 import psycopg
 import pytest
 from google.protobuf import descriptor_pool, message_factory
+from google.protobuf.message import Message
 
 from ricordo.v1 import admin_service_pb2 as admin_pb
 from ricordo.v1 import (
@@ -35,7 +37,9 @@ def organization(name: str, **fields: Any) -> admin_pb.CreateOrganizationRequest
     )
 
 
-def project(organization_id: str, name: str = "p", language: str | None = None, **fields: Any):
+def project(
+    organization_id: str, name: str = "p", language: str | None = None, **fields: Any
+) -> admin_pb.CreateProjectRequest:
     settings = project_pb2.ProjectSettings(language=language)
     return admin_pb.CreateProjectRequest(
         project=project_pb2.Project(organization_id=organization_id, display_name=name, settings=settings),
@@ -126,7 +130,7 @@ async def test_projects_are_listed_newest_first_by_organization(admin: Admin) ->
 
 async def test_a_bad_request_of_an_operator_is_refused_with_its_field(admin: Admin) -> None:
     unknown = str(uuid4())
-    for call, expected in [
+    calls: list[tuple[Awaitable[object], str]] = [
         (admin.CreateOrganization(organization(" "), metadata=OPERATOR), "organization.display_name"),
         (admin.CreateOrganization(organization("x" * 513), metadata=OPERATOR), "organization.display_name"),
         (admin.CreateProject(project(""), metadata=OPERATOR), "project.organization_id"),
@@ -141,7 +145,8 @@ async def test_a_bad_request_of_an_operator_is_refused_with_its_field(admin: Adm
             admin.GetQueueStatus(admin_pb.GetQueueStatusRequest(project_id="x"), metadata=OPERATOR),
             "project_id",
         ),
-    ]:
+    ]
+    for call, expected in calls:
         code, _, field = await refusal(call)
         assert (code, field) == (INVALID, expected)
     missing = await refusal(admin.CreateProject(project(unknown), metadata=OPERATOR))
@@ -159,7 +164,7 @@ async def test_only_operators_administer(admin: Admin, project_id: UUID) -> None
             assert (await refusal(call))[:2] == (DENIED, "PERMISSION_DENIED")
 
 
-def tenant_methods() -> list[tuple[str, type, type]]:
+def tenant_methods() -> list[tuple[str, type[Message], type[Message]]]:
     """Path, request and answer of every RPC but those that belong to no project."""
     found = []
     for name in ("memory", "session", "store", "project"):

@@ -1,7 +1,8 @@
 """Rules of memories that hold over several calls, as a generated client sees them."""
 
 import asyncio
-from datetime import UTC, datetime
+from collections.abc import Awaitable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -34,7 +35,7 @@ def change(memory: m.Memory, *paths: str) -> pb.UpdateMemoryRequest:
     return pb.UpdateMemoryRequest(memory=memory, update_mask=FieldMask(paths=paths))
 
 
-async def refused(call, reason: str) -> None:
+async def refused(call: Awaitable[object], reason: str) -> None:
     assert (await refusal(call))[1] == reason
 
 
@@ -102,7 +103,8 @@ async def test_the_error_of_an_item_names_the_item(memories: Memories) -> None:
 async def test_the_end_of_an_event_stays_behind_its_start(memories: Memories) -> None:
     day = datetime(2026, 5, 1, tzinfo=UTC)
     start, end, later = Timestamp(), Timestamp(), Timestamp()
-    start.FromDatetime(day), end.FromDatetime(day.replace(day=2)), later.FromDatetime(day.replace(day=3))
+    for number, time in enumerate((start, end, later)):
+        time.FromDatetime(day + timedelta(days=number))
     created = await create(memories, fact("fair", event_time=start, event_end_time=end))
     moved = change(m.Memory(memory_id=created.memory_id, event_time=later), "event_time")
     await refused(memories.UpdateMemory(moved), "INVALID_FIELD")

@@ -1,10 +1,12 @@
 """Requests with random bytes changed: every answer is an answer or a refusal, never a fault of the server."""
 
 import random
+from collections.abc import Awaitable
 
 import grpc
 import grpc.aio
 import pytest
+from google.protobuf.message import Message
 
 from ricordo.v1 import (
     context_service_pb2,
@@ -19,6 +21,7 @@ from ricordo.v1 import (
     turn_pb2,
 )
 from ricordo_server.server import TENANT_SERVICES
+from tests.fixtures.calls import bytes_call
 
 SCOPE = scope_pb2.Scope(user_id="ann", session_id="s1", labels={"team": "blue"})
 FILTER = filter_pb2.Filter(
@@ -72,7 +75,7 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
     return bytes(changed)
 
 
-def method_of(request) -> str:
+def method_of(request: Message) -> str:
     name = type(request).__name__.removesuffix("Request")
     [path] = [
         f"/{service.full_name}/{name}"
@@ -84,9 +87,9 @@ def method_of(request) -> str:
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: type(seed).__name__)
-async def test_no_mutant_is_a_fault(channel: grpc.aio.Channel, seed) -> None:
+async def test_no_mutant_is_a_fault(channel: grpc.aio.Channel, seed: Message) -> None:
     chance = random.Random(seed.SerializeToString())
-    call = channel.unary_unary(method_of(seed))
+    call = bytes_call(channel, method_of(seed))
     assert await outcome(call(seed.SerializeToString())) is grpc.StatusCode.OK
     answers = {data: await outcome(call(data)) for data in mutants(seed.SerializeToString(), chance)}
     assert not [data for data, code in answers.items() if code in FAULTS]
@@ -96,7 +99,7 @@ def mutants(data: bytes, chance: random.Random) -> list[bytes]:
     return [mutated(data, chance) for _ in range(MUTANTS_EACH)]
 
 
-async def outcome(call: grpc.aio.UnaryUnaryCall) -> grpc.StatusCode:
+async def outcome(call: Awaitable[object]) -> grpc.StatusCode:
     try:
         await call
     except grpc.aio.AioRpcError as error:

@@ -1,6 +1,6 @@
 """Tokens of another issuer, whose keys are fetched over real HTTP."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -109,7 +109,7 @@ async def test_tokens_of_unknown_keys_do_not_make_the_server_ask_again_and_again
     assert issuer.fetches == 2
 
 
-FORGERIES = {
+FORGERIES: dict[str, Callable[[FakeIssuer], str]] = {
     "another audience": lambda issuer: issuer.token(aud="elsewhere"),
     "another issuer": lambda issuer: issuer.token(iss="https://elsewhere.example"),
     "expired": lambda issuer: issuer.token(exp=1),

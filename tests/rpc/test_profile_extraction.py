@@ -17,6 +17,7 @@ from ricordo_server.extraction import Endpoint, ExtractionSettings
 from tests.fixtures.fake_chat import FakeChat, fact, items
 from tests.fixtures.generation import ANN, World, inline
 from tests.fixtures.project_settings import update
+from tests.fixtures.stubs import Projects
 
 PROFILE, SEMANTIC = m.MEMORY_KIND_PROFILE, m.MEMORY_KIND_SEMANTIC
 PERSON = ProfileSchema(
@@ -47,15 +48,15 @@ def settings(settings: Settings, fake: FakeChat) -> Settings:
 
 
 @pytest.fixture
-async def projects(channel: grpc.aio.Channel):
+async def projects(channel: grpc.aio.Channel) -> Projects:
     """Of a project with one schema, whose turns a model reads."""
-    stub = project_service_pb2_grpc.ProjectServiceStub(channel)
+    stub: Projects = project_service_pb2_grpc.ProjectServiceStub(channel)
     await stub.UpdateProject(update(extraction=Policy(endpoint="fake"), profile_schemas=[PERSON]))
     return stub
 
 
 @pytest.fixture
-def world(channel: grpc.aio.Channel, projects) -> World:
+def world(channel: grpc.aio.Channel, projects: Projects) -> World:
     return World(channel)
 
 
@@ -139,7 +140,9 @@ async def test_without_kinds_facts_and_fields_are_learned(world: World, fake: Fa
     }
 
 
-async def test_topics_are_for_what_is_told_in_sentences(projects, world: World, fake: FakeChat) -> None:
+async def test_topics_are_for_what_is_told_in_sentences(
+    projects: Projects, world: World, fake: FakeChat
+) -> None:
     topics = [project_pb2.TopicOfInterest(topic=m.Topic(custom_label="pets"))]
     await projects.UpdateProject(update(extraction=Policy(endpoint="fake", topics=topics)))
     fake.script = [items(value("city", "Rome", "in Rome"))]
@@ -150,7 +153,7 @@ async def test_topics_are_for_what_is_told_in_sentences(projects, world: World, 
 
 @pytest.mark.parametrize(("kinds", "extracted"), [([], 5), ([PROFILE], 1), ([SEMANTIC], 1)])
 async def test_recorded_turns_fill_profiles_where_there_is_a_schema(
-    projects, world: World, kinds: list[Any], extracted: int
+    projects: Projects, world: World, kinds: list[Any], extracted: int
 ) -> None:
     policy = Policy(endpoint="fake", turn_count=1, kinds=kinds)
     await projects.UpdateProject(update(extraction=policy))
@@ -160,7 +163,7 @@ async def test_recorded_turns_fill_profiles_where_there_is_a_schema(
     assert (PROFILE in [each.kind for each in snapshot.extractions]) == (kinds != [SEMANTIC])
 
 
-async def test_without_a_schema_nobody_is_asked(projects, world: World, fake: FakeChat) -> None:
+async def test_without_a_schema_nobody_is_asked(projects: Projects, world: World, fake: FakeChat) -> None:
     await projects.UpdateProject(update(extraction=Policy(endpoint="fake", turn_count=1), profile_schemas=[]))
     await world.say("I live in Rome")
     [snapshot] = (await world.extraction.ListSnapshots(pb.ListSnapshotsRequest())).snapshots
@@ -169,6 +172,6 @@ async def test_without_a_schema_nobody_is_asked(projects, world: World, fake: Fa
     assert not fake.requests
 
 
-async def test_rules_fill_no_fields(projects, world: World) -> None:
+async def test_rules_fill_no_fields(projects: Projects, world: World) -> None:
     await projects.UpdateProject(update(extraction=Policy(endpoint="builtin")))
     assert not (await learn(world, "I live in Rome.")).memories

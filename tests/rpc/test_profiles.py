@@ -1,6 +1,7 @@
 """Profiles: structured memories by the schemas of a project or a store."""
 
 import json
+from collections.abc import Awaitable
 from typing import Any
 from uuid import UUID
 
@@ -163,7 +164,7 @@ async def test_a_write_that_the_schema_does_not_allow_names_its_field(
     projects: Projects, world: World, memory: m.Memory, place: str
 ) -> None:
     await projects.UpdateProject(update(profile_schemas=[PERSON]))
-    writes = [
+    writes: list[Awaitable[object]] = [
         world.memories.PutMemory(ms.PutMemoryRequest(memory=memory)),
         world.memories.CreateMemory(ms.CreateMemoryRequest(memory=memory)),
     ]

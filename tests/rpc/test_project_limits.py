@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 from uuid import UUID, uuid4
 
 import grpc
@@ -163,7 +164,7 @@ async def test_beyond_its_concurrency_a_project_is_refused(
     outcomes = await asyncio.gather(
         *(client.memories.create(fact()) for _ in range(20)), return_exceptions=True
     )
-    refused = [each for each in outcomes if isinstance(each, BaseException)]
+    refused: list[Any] = [each for each in outcomes if isinstance(each, BaseException)]
     assert len(refused) < len(outcomes)
     assert {(type(each), each.metadata["limit_name"]) for each in refused} == {
         (errors.RateLimitError, "concurrent_requests")

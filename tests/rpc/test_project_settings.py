@@ -14,6 +14,7 @@ from ricordo.v1 import (
     context_service_pb2,
     context_service_pb2_grpc,
     project_pb2,
+    search_pb2,
 )
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as memory_pb
@@ -35,7 +36,7 @@ async def test_what_is_declared_comes_back_and_the_rest_stays(projects: Projects
     first = await read(projects)
     assert (first.revision, first.settings.metadata_policy) == (1, OPEN)
     context = project_pb2.ContextDefaults(max_tokens=900, format=context_pb2.CONTEXT_FORMAT_CLAUDE, top_k=7)
-    given = {
+    given: dict[str, Any] = {
         "language": "german",
         "metadata_policy": DECLARED,
         "metadata_keys": keys(
@@ -112,7 +113,7 @@ BAD = {
     ),
     "no tokens": (update(context=project_pb2.ContextDefaults(max_tokens=0)), "project.settings.context.max_tokens"),
     "many hits": (update(context=project_pb2.ContextDefaults(top_k=201)), "project.settings.context.top_k"),
-    "a format": (update(context=project_pb2.ContextDefaults(format=9)), "project.settings.context.format"),
+    "a format": (update(context=project_pb2.ContextDefaults(format=9)), "project.settings.context.format"),  # type: ignore[arg-type]
 } | {
     f"the key {name!r}": (
         update(metadata_keys=[project_pb2.MetadataKey(name=name, value_type=STRING)]),
@@ -123,7 +124,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-async def test_what_makes_no_sense_is_refused(projects: Projects, case) -> None:
+async def test_what_makes_no_sense_is_refused(projects: Projects, case: str) -> None:
     request, field = BAD[case]
     assert await refusal(projects.UpdateProject(request)) == (INVALID, "INVALID_FIELD", field)
     assert (await read(projects)).revision == 1
@@ -138,7 +139,7 @@ async def test_what_makes_no_sense_is_refused(projects: Projects, case) -> None:
         ({"custom_types": [custom_type(f"t{t}", **{f"k{t}_{n}": "bool" for n in range(52)}) for t in range(5)]}, ""),
     ],
 )  # fmt: skip
-async def test_what_is_too_much_is_refused(projects: Projects, given, field: str) -> None:
+async def test_what_is_too_much_is_refused(projects: Projects, given: dict[str, Any], field: str) -> None:
     path = f"project.settings.{field}".rstrip(".")
     assert await refusal(projects.UpdateProject(update(**given))) == (INVALID, "LIMIT_EXCEEDED", path)
 
@@ -229,6 +230,6 @@ async def test_a_language_holds_for_stores_without_their_own(projects: Projects,
     await projects.UpdateProject(update(language="german"))
     memory = m.Memory(kind=m.MEMORY_KIND_SEMANTIC, content="das Haus")
     await memories.CreateMemory(memory_pb.CreateMemoryRequest(memory=memory))
-    options = {"query": "Häuser", "mode": 1}
+    options = search_pb2.SearchOptions(query="Häuser", mode=search_pb2.SEARCH_MODE_TEXT)
     answer = await memories.SearchMemories(memory_pb.SearchMemoriesRequest(options=options))
     assert [hit.memory.content for hit in answer.hits] == ["das Haus"]

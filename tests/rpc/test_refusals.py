@@ -32,7 +32,7 @@ async def test_a_long_text_of_the_caller_s_does_not_break_the_answer(
 
 
 @pytest.mark.parametrize("position", [2**70, "1", None, {"microseconds": 1}])
-async def test_a_page_token_of_another_shape_is_refused(channel: grpc.aio.Channel, position) -> None:
+async def test_a_page_token_of_another_shape_is_refused(channel: grpc.aio.Channel, position: object) -> None:
     sessions = session_service_pb2_grpc.SessionServiceStub(channel)
     turns = [turn_pb2.Turn(role="user", content="x")] * 2
     scope = scope_pb2.Scope(user_id="ann", session_id="s1")

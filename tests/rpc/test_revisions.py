@@ -1,9 +1,9 @@
 """How long revisions are kept, what is said of them, and who still rests on them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import grpc.aio
@@ -31,7 +31,8 @@ from tests.fixtures.calls import refusal
 from tests.fixtures.database import TestDatabase
 from tests.fixtures.generation import ANN, World
 
-Options, Retention = m.RevisionOptions, retention_pb2.Retention
+Options: TypeAlias = m.RevisionOptions
+Retention: TypeAlias = retention_pb2.Retention
 SEMANTIC = m.MEMORY_KIND_SEMANTIC
 HOUR, ZERO = Duration(seconds=3_600), Duration()
 Sweep = Callable[[], Any]
@@ -285,7 +286,7 @@ async def test_an_expired_memory_is_nowhere_before_it_is_swept(
         )
     everything = ms.ListMemoriesRequest(include_deleted=True)
     assert not (await world.memories.ListMemories(everything)).memories
-    reads = [
+    reads: list[Awaitable[object]] = [
         world.memories.GetMemory(ms.GetMemoryRequest(memory_id=memory.memory_id, include_deleted=True)),
         world.memories.ListMemoryRevisions(ms.ListMemoryRevisionsRequest(memory_id=memory.memory_id)),
         world.memories.RollbackMemory(

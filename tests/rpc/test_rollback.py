@@ -126,7 +126,9 @@ async def test_a_key_that_another_memory_has_by_now_is_taken(memories: Memories)
         (1, {"expected_revision": 7}, "REVISION_MISMATCH"),
     ],
 )
-async def test_what_is_not_there_is_refused(memories: Memories, revision: int, fields, reason: str) -> None:
+async def test_what_is_not_there_is_refused(
+    memories: Memories, revision: int, fields: dict[str, int], reason: str
+) -> None:
     first = await create(memories, "a")
     assert (await refusal(memories.RollbackMemory(back(first, revision, **fields))))[1] == reason
 

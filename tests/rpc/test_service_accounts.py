@@ -60,7 +60,11 @@ async def list_accounts(identity: Any, **fields: Any) -> list[service_account_pb
     [(READER, ["reader"]), (WRITER, ["reader", "writer"]), (ADMIN, ["admin", "reader", "writer"])],
 )
 async def test_an_account_gets_a_token_that_stands_for_it(
-    channel: grpc.aio.Channel, identity: Any, project_id: Any, role: int, roles: list[str]
+    channel: grpc.aio.Channel,
+    identity: Any,
+    project_id: Any,
+    role: "service_account_pb2.ProjectRole.ValueType",
+    roles: list[str],
 ) -> None:
     client = await new_client(channel, None, role=role)
     who = await who_is(identity, await token_of(channel, client))
@@ -163,7 +167,7 @@ async def test_a_name_is_taken_once_in_a_project(channel: grpc.aio.Channel, data
     ],
 )
 async def test_an_account_needs_a_name_and_a_role(
-    channel: grpc.aio.Channel, name: str, role: int, field: str
+    channel: grpc.aio.Channel, name: str, role: "service_account_pb2.ProjectRole.ValueType", field: str
 ) -> None:
     refused = await refusal(new_client(channel, None, name=name, role=role))
     assert refused == (INVALID, "INVALID_FIELD", field)
@@ -189,8 +193,9 @@ async def test_nothing_but_the_role_is_changed(channel: grpc.aio.Channel, identi
 
 
 async def rotate(identity: Any, client: Client, overlap: int | None = None) -> Client:
-    given = {} if overlap is None else {"overlap": Duration(seconds=overlap)}
-    answer = await identity.RotateSecret(pb.RotateSecretRequest(client_id=client.client_id, **given))
+    given = None if overlap is None else Duration(seconds=overlap)
+    request = pb.RotateSecretRequest(client_id=client.client_id, overlap=given)
+    answer = await identity.RotateSecret(request)
     return Client(client.client_id, answer.client_secret)
 
 

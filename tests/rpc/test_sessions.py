@@ -23,7 +23,7 @@ def creation(given: scope_pb2.Scope, **fields: Any) -> pb.CreateSessionRequest:
     return pb.CreateSessionRequest(session=session_pb2.Session(scope=given, **fields))
 
 
-async def record(sessions: Sessions, given: scope_pb2.Scope, content: str = "hello"):
+async def record(sessions: Sessions, given: scope_pb2.Scope, content: str = "hello") -> pb.RecordTurnResponse:
     turn = turn_pb2.Turn(role="user", content=content)
     return await sessions.RecordTurn(pb.RecordTurnRequest(scope=given, turn=turn))
 
@@ -77,7 +77,9 @@ async def test_the_root_is_the_parent_s_among_the_same_user_s_sessions(sessions:
         (scope_pb2.Scope(labels={"team": "blue"}), "scope.session_id"),
     ],
 )
-async def test_a_session_is_named_by_whose_it_is_and_its_id(sessions: Sessions, given, field: str) -> None:
+async def test_a_session_is_named_by_whose_it_is_and_its_id(
+    sessions: Sessions, given: scope_pb2.Scope, field: str
+) -> None:
     expected = (INVALID, "SCOPE_REQUIRED", field)
     turn = turn_pb2.Turn(role="user", content="x")
     assert await refusal(sessions.GetSession(pb.GetSessionRequest(scope=given))) == expected

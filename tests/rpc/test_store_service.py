@@ -1,6 +1,7 @@
 """StoreService over a real server."""
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Any
 from uuid import UUID
 
@@ -97,7 +98,7 @@ async def test_a_taken_id_is_refused_and_a_repeat_is_not(stores: Stores) -> None
     ],
 )
 async def test_a_bad_store_is_refused_with_its_field(
-    stores: Stores, request_, reason: str, field: str
+    stores: Stores, request_: pb.CreateStoreRequest, reason: str, field: str
 ) -> None:
     assert await refusal(stores.CreateStore(request_)) == (INVALID, reason, field)
 
@@ -135,7 +136,9 @@ async def test_update_changes_the_masked_fields_only(stores: Stores) -> None:
         ),
     ],
 )
-async def test_a_bad_update_is_refused_with_its_field(stores: Stores, request_, field: str) -> None:
+async def test_a_bad_update_is_refused_with_its_field(
+    stores: Stores, request_: pb.UpdateStoreRequest, field: str
+) -> None:
     assert await refusal(stores.UpdateStore(request_)) == (INVALID, "INVALID_FIELD", field)
 
 
@@ -247,7 +250,7 @@ async def test_writers_of_a_store_being_deleted_succeed_or_learn_that_it_is_gone
 ) -> None:
     await stores.CreateStore(creation("notes"))
 
-    def record(number: int):
+    def record(number: int) -> Awaitable[object]:
         return sessions.RecordTurn(
             session_service_pb2.RecordTurnRequest(
                 store_id="notes",
@@ -256,14 +259,14 @@ async def test_writers_of_a_store_being_deleted_succeed_or_learn_that_it_is_gone
             )
         )
 
-    async def delete():
+    async def delete() -> None:
         await asyncio.sleep(0.05)
         await stores.DeleteStore(pb.DeleteStoreRequest(store_id="notes", force=True))
 
     writers = [record(number) for number in range(30)]
     writers += [remember(memories, "notes", "tea") for _ in range(30)]
     outcomes = await asyncio.gather(delete(), *writers, return_exceptions=True)
-    errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    errors: list[Any] = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     assert {read_refusal(error)[1] for error in errors} <= {"STORE_NOT_FOUND"}
     with psycopg.connect(database.superuser_url) as connection:
         for table in ("memory", "memory_embedding", "session", "turn", "turn_embedding"):

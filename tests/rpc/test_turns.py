@@ -36,7 +36,9 @@ def said(content: str, role: str = "user", **fields: Any) -> turn_pb2.Turn:
     return turn_pb2.Turn(role=role, content=content, **fields)
 
 
-def recording(turn: turn_pb2.Turn, given: scope_pb2.Scope | None = None, **fields: Any):
+def recording(
+    turn: turn_pb2.Turn, given: scope_pb2.Scope | None = None, **fields: Any
+) -> pb.RecordTurnRequest:
     return pb.RecordTurnRequest(scope=given or scope(), turn=turn, **fields)
 
 
@@ -169,7 +171,7 @@ CALL = turn_pb2.ToolCall
     ],
 )
 async def test_a_bad_turn_is_refused_with_its_field(
-    sessions: Sessions, turn, reason: str, field: str
+    sessions: Sessions, turn: turn_pb2.Turn, reason: str, field: str
 ) -> None:
     assert await refusal(sessions.RecordTurn(recording(turn))) == (INVALID, reason, field)
 
