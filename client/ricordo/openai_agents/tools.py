@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from agents import FunctionTool, RunContextWrapper, default_tool_error_function, function_tool
+from agents import RunContextWrapper, Tool, default_tool_error_function, function_tool
 
 from ricordo.errors import RicordoError
 
 
-def as_tools(functions: Iterable[Callable[..., Any]]) -> list[FunctionTool]:
+def as_tools(functions: Iterable[Callable[..., Any]]) -> list[Tool]:
     """Makes function tools of what `ricordo.tools` gives, in both colours; a failure is told to the model.
 
     Args:

@@ -172,5 +172,5 @@ async def test_a_read_by_key(live_memory: AsyncMemory) -> None:
     assert await text(live_memory, "x") == "of eve, for all"
     assert await text(ada, "y") is None
     assert await text(ada, "y", "readable") is None
-    await ada.delete_semantic((await ada.get_semantic("x") or {})["id"])
+    await ada.delete_semantic((await ada.get_semantic("x"))["id"])
     assert await text(ada, "x", "readable") == "of eve, for all"

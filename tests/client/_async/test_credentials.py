@@ -13,7 +13,7 @@ from ricordo.v1.identity_service_pb2 import IssueTokenResponse
 from tests.fixtures.client_samples import NOON_WIRE, wire_who_am_i
 from tests.fixtures.fake_service import Delay, FakeService, Refusal
 
-ACCOUNT = {"client_id": "c1", "client_secret": "rcs-secret"}
+ACCOUNT: dict[str, Any] = {"client_id": "c1", "client_secret": "rcs-secret"}
 REFUSED = Refusal(grpc.StatusCode.UNAUTHENTICATED, reason="UNAUTHENTICATED")
 
 
@@ -198,7 +198,10 @@ def test_two_credentials_in_the_environment_contradict(monkeypatch: pytest.Monke
 
 async def test_a_service_account_of_a_real_server(service_target: str, live: AsyncClient) -> None:
     made = await live.identity.create_service_account("agent", role="writer")
-    account = {"client_id": made.service_account.client_id, "client_secret": made.client_secret}
+    account: dict[str, Any] = {
+        "client_id": made.service_account.client_id,
+        "client_secret": made.client_secret,
+    }
     async with AsyncClient(service_target, **account) as client:
         who = await client.identity.who_am_i()
     assert (who.principal_id, who.roles) == (account["client_id"], ("reader", "writer"))

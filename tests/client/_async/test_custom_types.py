@@ -29,7 +29,7 @@ async def test_dotted_and_nested_tags_are_the_same(ada: AsyncMemory) -> None:
 
 
 async def test_a_retrieved_memory_is_whole(ada: AsyncMemory) -> None:
-    context = {"call": {"minutes": 3, "$x": [1.0]}}
+    context: dict[str, Any] = {"call": {"minutes": 3, "$x": [1.0]}}
     await ada.save("ticket", "The printer burns.", tags={"n": 3}, contextual_metadata=context)
     await ada.save("ticket", "The screen is dark.")
     (one,) = (await ada.retrieve("ticket", "printer", mode="text")).results

@@ -15,6 +15,7 @@ from ricordo.v1 import admin_service_pb2 as admin
 from ricordo.v1 import (
     embedding_model_pb2,
     error_reason_pb2,
+    failure_pb2,
     generation_pb2,
     held_memory_pb2,
     memory_pb2,
@@ -644,7 +645,10 @@ CASES = {
     ),
     "GetProjectLimits": Case(
         lambda client: client.admin.get_project_limits("p1"),
-        admin.GetProjectLimitsResponse(limits={"stored_memories": 0}, usage={"stored_bytes": 5}),
+        admin.GetProjectLimitsResponse(
+            limits=project_pb2.ProjectLimits(stored_memories=0),
+            usage=project_pb2.ProjectUsage(stored_bytes=5),
+        ),
         lambda found: found == (models.ProjectLimits(stored_memories=0), models.ProjectUsage(stored_bytes=5)),
         {"project_id": "p1"},
     ),
@@ -652,7 +656,7 @@ CASES = {
         lambda client: client.admin.update_project_limits(
             "p1", models.ProjectLimits(stored_memories=0, stored_bytes=None)
         ),
-        admin.UpdateProjectLimitsResponse(limits={"stored_memories": 0}),
+        admin.UpdateProjectLimitsResponse(limits=project_pb2.ProjectLimits(stored_memories=0)),
         lambda limits: limits == models.ProjectLimits(stored_memories=0),
         {
             "project_id": "p1",
@@ -674,9 +678,9 @@ CASES = {
             failures=[
                 snapshot_pb2.ExtractionFailure(
                     snapshot_id="n1",
-                    kind="MEMORY_KIND_SEMANTIC",
+                    kind=memory_pb2.MEMORY_KIND_SEMANTIC,
                     attempts=1,
-                    failure_class="FAILURE_CLASS_CONTENT",
+                    failure_class=failure_pb2.FAILURE_CLASS_CONTENT,
                     failure_time=NOON_WIRE,
                 )
             ]
@@ -707,7 +711,11 @@ CASES = {
     "ApproveMemory": Case(
         lambda client: client.extraction.approve("h1"),
         extraction.ApproveMemoryResponse(
-            memories=[generation_pb2.GeneratedMemory(memory=wire_memory(), action=1)]
+            memories=[
+                generation_pb2.GeneratedMemory(
+                    memory=wire_memory(), action=memory_pb2.REVISION_ACTION_CREATED
+                )
+            ]
         ),
         lambda made: [each.action for each in made] == ["created"],
         {"held_memory_id": "h1"},
@@ -731,8 +739,12 @@ CASES = {
                 snapshot_pb2.Snapshot(
                     snapshot_id="n1",
                     from_turn_seq=3,
-                    cause="PROMOTION_CAUSE_IDLE",
-                    extractions=[snapshot_pb2.KindExtraction(kind=1, state="EXTRACTION_STATE_DONE")],
+                    cause=snapshot_pb2.PROMOTION_CAUSE_IDLE,
+                    extractions=[
+                        snapshot_pb2.KindExtraction(
+                            kind=memory_pb2.MEMORY_KIND_SEMANTIC, state=snapshot_pb2.EXTRACTION_STATE_DONE
+                        )
+                    ],
                 )
             ]
         ),
@@ -771,7 +783,8 @@ CASES = {
     "GetExtractionStatus": Case(
         lambda client: client.sessions.get_extraction_status(SESSION),
         extraction.GetExtractionStatusResponse(
-            last_turn_seq=5, kinds=[extraction.KindProgress(kind=1, extracted_turn_seq=4)]
+            last_turn_seq=5,
+            kinds=[extraction.KindProgress(kind=memory_pb2.MEMORY_KIND_SEMANTIC, extracted_turn_seq=4)],
         ),
         lambda status: (status.last_turn_seq, status.kinds[0].extracted_turn_seq) == (5, 4),
         {"scope.session_id": SESSION.session_id},
@@ -780,7 +793,7 @@ CASES = {
         lambda client: client.admin.get_queue_status(project_id="p1"),
         admin.GetQueueStatusResponse(
             workers=1,
-            total=admin.QueueCounts(waiting=2, last_failure_class="FAILURE_CLASS_CONTENT"),
+            total=admin.QueueCounts(waiting=2, last_failure_class=failure_pb2.FAILURE_CLASS_CONTENT),
             projects=[admin.ProjectQueue(project_id="p1", counts=admin.QueueCounts(failed=3))],
         ),
         lambda status: (
@@ -840,7 +853,8 @@ def read(message: object, path: str) -> object:
 
 
 async def test_memories_are_made_of_one_source(client: AsyncClient) -> None:
-    for sources in ({}, {"facts": ["a"], "turns": [models.SpokenTurn(role="user", content="b")]}):
+    conflicting: dict[str, Any] = {"facts": ["a"], "turns": [models.SpokenTurn(role="user", content="b")]}
+    for sources in ({}, conflicting):
         with pytest.raises(MemoryClientError, match="one of session, turns and facts"):
             await client.extraction.generate(**sources)
 

@@ -1,6 +1,7 @@
 """`client.memories` against the real server."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from ricordo.models import (
     Provenance,
     ReadableBy,
     Scope,
+    ScopeFilter,
     TaxonomicDetails,
     Visibility,
 )
@@ -152,7 +154,7 @@ async def test_scope_rules(live: AsyncClient) -> None:
     await live.memories.create(fact("own"))
     await live.memories.create(fact("shared", user_id="eve", visibility=Visibility.ORG))
     await live.memories.create(fact("hers", user_id="eve"))
-    rules = {
+    rules: dict[str, ScopeFilter] = {
         "matching": Matching(user_id="eve"),
         "exactly": Exactly(user_id="ada"),
         "readable": ReadableBy(user_id="ada"),
@@ -179,7 +181,7 @@ async def test_scope_rules(live: AsyncClient) -> None:
         (field("create_time").gt(WHEN) & ~field("metadata", "n").exists(), ["d"]),
     ],
 )
-async def test_filters(live: AsyncClient, condition: object, expected: list[str]) -> None:
+async def test_filters(live: AsyncClient, condition: Any, expected: list[str]) -> None:
     await live.memories.batch_create(
         [
             fact("a", key="a", metadata={"n": 1}, tags=("t",)),

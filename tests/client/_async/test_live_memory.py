@@ -59,7 +59,7 @@ async def test_search_joins_facts_and_episodes(live_memory: AsyncMemory) -> None
     episode = NewMemory(
         kind=MemoryKind.EPISODIC, content="Ada bought green tea", title="Shopping", scope=Scope(user_id="ada")
     )
-    await live_memory._client.memories.create(episode)
+    await live_memory._client.memories.create(episode, store=None, timeout=None)
     found = await live_memory.bind(ADA).search("green tea")
     assert {chunk.source for chunk in found} == {"semantic", "episodic"}
     scores = [chunk.similarity_score or 0.0 for chunk in found]
@@ -74,7 +74,7 @@ async def test_a_domain_holds_for_terms(live_memory: AsyncMemory) -> None:
             visibility=Visibility.ORG,
             details=TaxonomicDetails(domain=domain, term="tort"),
         )
-        await live_memory._client.memories.create(term)
+        await live_memory._client.memories.create(term, store=None, timeout=None)
     assert contents(await live_memory.search("wrong", sources="taxonomic", domain="law")) == [
         "a wrong in law"
     ]

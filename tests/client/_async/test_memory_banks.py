@@ -20,7 +20,7 @@ SAID = {"events": [{"content": {"role": "model", "parts": [{"text": "Oolong,"}, 
 
 def wire_session(user: str) -> Session:
     scope = Scope(user_id=user, session_id="s1")
-    times = dict.fromkeys(("create_time", "update_time", "last_activity_time"), NOON_WIRE)
+    times: dict[str, Any] = dict.fromkeys(("create_time", "update_time", "last_activity_time"), NOON_WIRE)
     return Session(store_id="tea-bank", scope=scope, **times)
 
 

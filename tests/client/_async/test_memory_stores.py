@@ -1,6 +1,7 @@
 """`client.memory_stores` against the real server: what the documentation of memory stores promises."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -49,7 +50,10 @@ async def test_a_name_of_something_else_is_refused(live: AsyncClient, store_id: 
 async def other(live: AsyncClient, service_target: str) -> AsyncIterator[AsyncClient]:
     """Another service account of the project, which may write."""
     account = await live.identity.create_service_account("other", role="writer")
-    credential = {"client_id": account.service_account.client_id, "client_secret": account.client_secret}
+    credential: dict[str, Any] = {
+        "client_id": account.service_account.client_id,
+        "client_secret": account.client_secret,
+    }
     async with AsyncClient(service_target, **credential) as one:
         yield one
 
@@ -153,9 +157,8 @@ async def test_put_appends_whole_lines_once(store: AsyncMemoryStore) -> None:
 
 async def test_fifty_writers_lose_no_line_and_double_none(store: AsyncMemoryStore) -> None:
     lines = [f"line {number}" for number in range(50)]
-    await gather(
-        [lambda line=line: store.put(actor_id="ada", path="/a", content=line, append=True) for line in lines]
-    )
+    put = partial(store.put, actor_id="ada", path="/a", append=True)
+    await gather([partial(put, content=line) for line in lines])
     [entry] = [entry async for entry in store.list(actor_id="ada")]
     assert sorted((entry.content or "").splitlines()) == sorted(lines)
 

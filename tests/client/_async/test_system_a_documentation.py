@@ -10,7 +10,14 @@ from ricordo.filters import field
 from ricordo.models import MemoryChunk, ProjectChanges
 
 ADA = MemoryRequestContext(user_id="ada", session_id="thread-1")
-OWN = {"role": "mine", "session_id": "mine too", "Tier": 1, "$foo": [1, 2.0], "a.b.c": None, "": True}
+OWN: dict[str, Any] = {
+    "role": "mine",
+    "session_id": "mine too",
+    "Tier": 1,
+    "$foo": [1, 2.0],
+    "a.b.c": None,
+    "": True,
+}
 
 
 def slot(chunk: MemoryChunk) -> Any:
@@ -31,7 +38,7 @@ async def test_a_round_trip_of_turns_and_context(ada: AsyncMemory) -> None:
         query="what can I not eat?", enabled_sources={"stm", "episodic", "semantic"}, max_tokens=2048
     )
     assert "I cannot eat peanuts." in str(context.formatted_context)
-    assert context.metadata.memory_counts["stm"] == 2
+    assert context.metadata.memory_counts["stm"] == 2  # type: ignore[index]
 
 
 async def test_a_turn_with_tools(ada: AsyncMemory) -> None:
@@ -153,7 +160,12 @@ async def test_vocabulary_is_everybodys(live_memory: AsyncMemory) -> None:
 
 
 async def test_a_procedure(ada: AsyncMemory) -> None:
-    steps = [{"do": "look up the order", "tools": ["orders"]}, "pay back", '{"not": a step', '"quoted"']
+    steps: list[Any] = [
+        {"do": "look up the order", "tools": ["orders"]},
+        "pay back",
+        '{"not": a step',
+        '"quoted"',
+    ]
     await ada.save_procedure(
         procedure="refund",
         description="How to pay money back",

@@ -1,6 +1,8 @@
 """What the documentation of agent memory stores shows, on the real server: `docs/system-c.md` is the list."""
 
 from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -102,12 +104,8 @@ async def test_a_search_may_leave_content_out(store: AsyncMemoryStore) -> None:
 
 
 async def test_a_search_gives_a_hundred_unless_asked_for_less(store: AsyncMemoryStore) -> None:
-    await gather(
-        [
-            lambda number=number: store.add(actor_id="ada", path=f"/tea/{number}", content="green tea")
-            for number in range(101)
-        ]
-    )
+    add = partial(store.add, actor_id="ada")
+    await gather([partial(add, path=f"/tea/{number}", content="green tea") for number in range(101)])
     assert len(await store.search(actor_id="ada", query="tea")) == 100
     assert len(await store.search(actor_id="ada", query="tea", limit=3)) == 3
 
@@ -136,7 +134,10 @@ async def as_ada(
 ) -> AsyncIterator[AsyncMemoryStore]:
     """The store by an end user's token, to whom it is granted."""
     account = await live.identity.create_service_account("agents", role="writer")
-    secret = {"client_id": account.service_account.client_id, "client_secret": account.client_secret}
+    secret: dict[str, Any] = {
+        "client_id": account.service_account.client_id,
+        "client_secret": account.client_secret,
+    }
     async with AsyncClient(service_target, **secret) as agents:
         token = await agents.identity.issue_token(["ada"])
     async with AsyncClient(service_target, token=token.access_token) as ada:

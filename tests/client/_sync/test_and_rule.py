@@ -171,5 +171,5 @@ def test_a_read_by_key(live_memory: Memory) -> None:
     assert text(live_memory, "x") == "of eve, for all"
     assert text(ada, "y") is None
     assert text(ada, "y", "readable") is None
-    ada.delete_semantic((ada.get_semantic("x") or {})["id"])
+    ada.delete_semantic((ada.get_semantic("x"))["id"])
     assert text(ada, "x", "readable") == "of eve, for all"

@@ -30,7 +30,7 @@ def test_dotted_and_nested_tags_are_the_same(ada: Memory) -> None:
 
 
 def test_a_retrieved_memory_is_whole(ada: Memory) -> None:
-    context = {"call": {"minutes": 3, "$x": [1.0]}}
+    context: dict[str, Any] = {"call": {"minutes": 3, "$x": [1.0]}}
     ada.save("ticket", "The printer burns.", tags={"n": 3}, contextual_metadata=context)
     ada.save("ticket", "The screen is dark.")
     (one,) = (ada.retrieve("ticket", "printer", mode="text")).results

@@ -63,7 +63,7 @@ def test_a_deleted_memory_is_read_no_more(ada: Memory, kind: str) -> None:
 def test_another_users_memory_is_not_there(live_memory: Memory, kind: str, operation: str) -> None:
     """A service may name any user, but a handle of Eve's does not reach Ada's, shared or not."""
     memory_id = saved(live_memory.bind(ADA), kind, visibility="org")
-    arguments = {"metadata": {}} if operation == "update" else {}
+    arguments: dict[str, Any] = {"metadata": {}} if operation == "update" else {}
     with pytest.raises(errors.NotFoundError, match="eve"):
         getattr(live_memory.bind(EVE), f"{operation}_{kind}")(memory_id, **arguments)
 

@@ -142,7 +142,7 @@ def test_older_names_are_told_at_the_line_that_uses_them(fake: FakeService) -> N
     ],
 )
 def test_a_token_and_an_api_key_contradict(
-    monkeypatch: pytest.MonkeyPatch, arguments: dict[str, str], environment: dict[str, str]
+    monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any], environment: dict[str, str]
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

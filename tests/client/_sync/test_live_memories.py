@@ -2,6 +2,7 @@
 """`client.memories` against the real server."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from ricordo.models import (
     Provenance,
     ReadableBy,
     Scope,
+    ScopeFilter,
     TaxonomicDetails,
     Visibility,
 )
@@ -153,7 +155,7 @@ def test_scope_rules(live: Client) -> None:
     live.memories.create(fact("own"))
     live.memories.create(fact("shared", user_id="eve", visibility=Visibility.ORG))
     live.memories.create(fact("hers", user_id="eve"))
-    rules = {
+    rules: dict[str, ScopeFilter] = {
         "matching": Matching(user_id="eve"),
         "exactly": Exactly(user_id="ada"),
         "readable": ReadableBy(user_id="ada"),
@@ -180,7 +182,7 @@ def test_scope_rules(live: Client) -> None:
         (field("create_time").gt(WHEN) & ~field("metadata", "n").exists(), ["d"]),
     ],
 )
-def test_filters(live: Client, condition: object, expected: list[str]) -> None:
+def test_filters(live: Client, condition: Any, expected: list[str]) -> None:
     live.memories.batch_create(
         [
             fact("a", key="a", metadata={"n": 1}, tags=("t",)),

@@ -60,7 +60,7 @@ def test_search_joins_facts_and_episodes(live_memory: Memory) -> None:
     episode = NewMemory(
         kind=MemoryKind.EPISODIC, content="Ada bought green tea", title="Shopping", scope=Scope(user_id="ada")
     )
-    live_memory._client.memories.create(episode)
+    live_memory._client.memories.create(episode, store=None, timeout=None)
     found = live_memory.bind(ADA).search("green tea")
     assert {chunk.source for chunk in found} == {"semantic", "episodic"}
     scores = [chunk.similarity_score or 0.0 for chunk in found]
@@ -75,7 +75,7 @@ def test_a_domain_holds_for_terms(live_memory: Memory) -> None:
             visibility=Visibility.ORG,
             details=TaxonomicDetails(domain=domain, term="tort"),
         )
-        live_memory._client.memories.create(term)
+        live_memory._client.memories.create(term, store=None, timeout=None)
     assert contents(live_memory.search("wrong", sources="taxonomic", domain="law")) == ["a wrong in law"]
 
 

@@ -2,6 +2,7 @@
 """`client.memory_stores` against the real server: what the documentation of memory stores promises."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -50,7 +51,10 @@ def test_a_name_of_something_else_is_refused(live: Client, store_id: str) -> Non
 def other(live: Client, service_target: str) -> Iterator[Client]:
     """Another service account of the project, which may write."""
     account = live.identity.create_service_account("other", role="writer")
-    credential = {"client_id": account.service_account.client_id, "client_secret": account.client_secret}
+    credential: dict[str, Any] = {
+        "client_id": account.service_account.client_id,
+        "client_secret": account.client_secret,
+    }
     with Client(service_target, **credential) as one:
         yield one
 
@@ -152,9 +156,8 @@ def test_put_appends_whole_lines_once(store: MemoryStore) -> None:
 
 def test_fifty_writers_lose_no_line_and_double_none(store: MemoryStore) -> None:
     lines = [f"line {number}" for number in range(50)]
-    gather(
-        [lambda line=line: store.put(actor_id="ada", path="/a", content=line, append=True) for line in lines]
-    )
+    put = partial(store.put, actor_id="ada", path="/a", append=True)
+    gather([partial(put, content=line) for line in lines])
     [entry] = list(store.list(actor_id="ada"))
     assert sorted((entry.content or "").splitlines()) == sorted(lines)
 

@@ -11,7 +11,14 @@ from ricordo.filters import field
 from ricordo.models import MemoryChunk, ProjectChanges
 
 ADA = MemoryRequestContext(user_id="ada", session_id="thread-1")
-OWN = {"role": "mine", "session_id": "mine too", "Tier": 1, "$foo": [1, 2.0], "a.b.c": None, "": True}
+OWN: dict[str, Any] = {
+    "role": "mine",
+    "session_id": "mine too",
+    "Tier": 1,
+    "$foo": [1, 2.0],
+    "a.b.c": None,
+    "": True,
+}
 
 
 def slot(chunk: MemoryChunk) -> Any:
@@ -32,7 +39,7 @@ def test_a_round_trip_of_turns_and_context(ada: Memory) -> None:
         query="what can I not eat?", enabled_sources={"stm", "episodic", "semantic"}, max_tokens=2048
     )
     assert "I cannot eat peanuts." in str(context.formatted_context)
-    assert context.metadata.memory_counts["stm"] == 2
+    assert context.metadata.memory_counts["stm"] == 2  # type: ignore[index]
 
 
 def test_a_turn_with_tools(ada: Memory) -> None:
@@ -154,7 +161,12 @@ def test_vocabulary_is_everybodys(live_memory: Memory) -> None:
 
 
 def test_a_procedure(ada: Memory) -> None:
-    steps = [{"do": "look up the order", "tools": ["orders"]}, "pay back", '{"not": a step', '"quoted"']
+    steps: list[Any] = [
+        {"do": "look up the order", "tools": ["orders"]},
+        "pay back",
+        '{"not": a step',
+        '"quoted"',
+    ]
     ada.save_procedure(
         procedure="refund",
         description="How to pay money back",

@@ -2,6 +2,8 @@
 """What the documentation of agent memory stores shows, on the real server: `docs/system-c.md` is the list."""
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -103,12 +105,8 @@ def test_a_search_may_leave_content_out(store: MemoryStore) -> None:
 
 
 def test_a_search_gives_a_hundred_unless_asked_for_less(store: MemoryStore) -> None:
-    gather(
-        [
-            lambda number=number: store.add(actor_id="ada", path=f"/tea/{number}", content="green tea")
-            for number in range(101)
-        ]
-    )
+    add = partial(store.add, actor_id="ada")
+    gather([partial(add, path=f"/tea/{number}", content="green tea") for number in range(101)])
     assert len(store.search(actor_id="ada", query="tea")) == 100
     assert len(store.search(actor_id="ada", query="tea", limit=3)) == 3
 
@@ -135,7 +133,10 @@ def test_what_pipelines_write_is_not_to_be_claimed(store: MemoryStore) -> None:
 def as_ada(live: Client, store: MemoryStore, service_target: str) -> Iterator[MemoryStore]:
     """The store by an end user's token, to whom it is granted."""
     account = live.identity.create_service_account("agents", role="writer")
-    secret = {"client_id": account.service_account.client_id, "client_secret": account.client_secret}
+    secret: dict[str, Any] = {
+        "client_id": account.service_account.client_id,
+        "client_secret": account.client_secret,
+    }
     with Client(service_target, **secret) as agents:
         token = agents.identity.issue_token(["ada"])
     with Client(service_target, token=token.access_token) as ada:

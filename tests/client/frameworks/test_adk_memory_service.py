@@ -8,10 +8,12 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events import Event
 from google.adk.memory.memory_entry import MemoryEntry
-from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.adk.models import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService, Session
-from google.adk.tools import load_memory
+from google.adk.tools.load_memory_tool import load_memory_tool as load_memory
 from google.genai import types
 from pydantic import Field
 
@@ -22,7 +24,7 @@ from ricordo_server.config import Settings
 from ricordo_server.jobs import extraction
 from tests.jobs.queue import worker
 
-WHO = {"app_name": "assistant", "user_id": "ada"}
+WHO: dict[str, Any] = {"app_name": "assistant", "user_id": "ada"}
 
 
 class Scripted(BaseLlm):

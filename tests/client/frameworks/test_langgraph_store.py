@@ -4,9 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, PutOp, SearchOp
+from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, Op, PutOp, SearchOp
 
 from ricordo import Client, errors
 from ricordo.langgraph import RicordoStore
@@ -79,11 +80,16 @@ def test_a_deleted_item_is_gone_and_may_come_back(items: RicordoStore) -> None:
 
 def test_a_batch_answers_in_its_order(items: RicordoStore) -> None:
     items.put(("notes",), "k", {"n": 0})
-    ops = [PutOp(("notes",), "k", {"n": 1}), GetOp(("notes",), "k"), PutOp(("notes",), "k", {"n": 2})]
-    nothing, before, _ = items.batch(ops)
+    ops: list[Op] = [
+        PutOp(("notes",), "k", {"n": 1}),
+        GetOp(("notes",), "k"),
+        PutOp(("notes",), "k", {"n": 2}),
+    ]
+    results: list[Any] = items.batch(ops)
+    nothing, before, _ = results
     assert nothing is None
-    assert before.value == {"n": 0}  # type: ignore[union-attr]
-    assert items.get(("notes",), "k").value == {"n": 2}  # type: ignore[union-attr]
+    assert before.value == {"n": 0}
+    assert items.get(("notes",), "k").value == {"n": 2}
 
 
 async def test_coroutines_work_on_the_same_items(items: RicordoStore) -> None:
@@ -285,7 +291,7 @@ def test_a_graph_remembers_across_its_threads(of_users: RicordoStore) -> None:
         return {"messages": [("assistant", hit.value["text"])]}
 
     graph = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node").compile(store=of_users)
-    answered = graph.invoke({"messages": [("user", "What do I drink?")]})
+    answered = graph.invoke({"messages": [HumanMessage("What do I drink?")]})
     assert answered["messages"][-1].content == "ada drinks tea"
 
 

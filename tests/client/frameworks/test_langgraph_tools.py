@@ -1,5 +1,7 @@
 """LangChain's tools, called from a graph by a scripted model."""
 
+from typing import Any
+
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.graph import MessagesState, StateGraph
@@ -14,7 +16,7 @@ from ricordo.tools import async_memory_tools, entry_tools, memory_tools
 ASKED = {"messages": [("user", "What do I drink?")]}
 
 
-def graph(tools: ToolNode, *script: AIMessage) -> CompiledStateGraph:
+def graph(tools: ToolNode, *script: AIMessage) -> CompiledStateGraph[Any, Any, Any, Any]:
     """A model in turn with its tools."""
     model = GenericFakeChatModel(messages=iter(script))
     states = StateGraph(MessagesState)

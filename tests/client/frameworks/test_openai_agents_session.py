@@ -132,6 +132,6 @@ async def test_an_item_beyond_the_limit_is_refused(session: RicordoSession) -> N
 @pytest.mark.parametrize(
     "who", [{"user_id": " ", "session_id": "chat"}, {"user_id": "ada", "session_id": ""}]
 )
-async def test_a_session_of_nobody_is_refused(async_client: AsyncClient, who: dict[str, str]) -> None:
+async def test_a_session_of_nobody_is_refused(async_client: AsyncClient, who: dict[str, Any]) -> None:
     with pytest.raises(errors.MemoryIdentityError):
         RicordoSession(async_client, **who)

@@ -1,6 +1,6 @@
 """Function tools of the OpenAI Agents SDK, called by a scripted model."""
 
-from agents import Agent, RunConfig, Runner
+from agents import Agent, FunctionTool, RunConfig, Runner
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from ricordo._async.memory_stores import AsyncMemoryStore
@@ -46,6 +46,7 @@ async def test_a_failure_is_told_to_the_model(async_store: AsyncMemoryStore) -> 
 
 def test_a_model_reads_each_argument_and_never_whose_memories(store: MemoryStore) -> None:
     remember, *_ = as_tools(memory_tools(store, "ada"))
+    assert isinstance(remember, FunctionTool)
     assert remember.description == "Remember one fact for later conversations."
     properties = remember.params_json_schema["properties"]
     assert list(properties) == ["fact", "topic"]
