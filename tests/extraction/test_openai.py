@@ -16,6 +16,7 @@ from ricordo_server.domain.extraction import (
     Candidate,
     Compared,
     Example,
+    ExampleMemory,
     ExtractionRequest,
     Guidance,
     ProposedAction,
@@ -98,15 +99,15 @@ async def test_a_schema_the_key_and_the_bound_of_the_reply_are_sent(fake: FakeCh
 
 
 async def test_a_project_chooses_model_text_topics_and_examples(fake: FakeChat, make: Make) -> None:
-    guidance = Guidance(
-        "big", "Only pets.", [Topic("custom:pets", "animals")], [Example("a cat!", ["I have a cat."])]
-    )
+    learned = [ExampleMemory("I have a cat.", ["custom:pets"])]
+    guidance = Guidance("big", "Only pets.", [Topic("custom:pets", "animals")], [Example("a cat!", learned)])
     fake.script = [items(fact("I have a dog.", 1, "a dog", topics=["pets", "others"]))]
     found = await make().extract(request("I have a dog", guidance=guidance), Meter())
     assert found.candidates[0].topics == ["custom:pets"]
     assert (found.model, found.prompt_version) == ("big", "custom frame-1")
     [prompt] = fake.prompts("system")
-    assert all(part in prompt for part in ("Only pets.", "- pets: animals", "> a cat!", "I have a cat."))
+    example = '[{"content": "I have a cat.", "topics": ["pets"]}]'
+    assert all(part in prompt for part in ("Only pets.", "- pets: animals", "> a cat!", example))
 
 
 async def test_no_turn_can_end_the_frame_it_stands_in(fake: FakeChat, make: Make) -> None:

@@ -18,6 +18,9 @@ from tests.fixtures.stubs import Projects
 
 SEMANTIC = m.MEMORY_KIND_SEMANTIC
 PETS = m.Topic(custom_label="pets")
+CAT = project_pb2.ExtractionExample(
+    conversation="a cat!", learned=[project_pb2.ExampleMemory(content="I have a cat.", topics=[PETS])]
+)
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ async def test_a_policy_comes_back_as_it_was_given(projects: Projects) -> None:
         "model": "big",
         "prompts": [project_pb2.KindPrompt(kind=SEMANTIC, text="Only pets.")],
         "topics": [project_pb2.TopicOfInterest(topic=PETS, description="animals at home")],
-        "examples": [project_pb2.ExtractionExample(conversation="a cat!", learned=["I have a cat."])],
+        "examples": [CAT],
         "time_zone": "Europe/Rome",
     }
     answered = (await projects.UpdateProject(policy(**given))).project.settings.extraction
@@ -89,6 +92,14 @@ async def test_a_change_holds_without_a_restart(projects: Projects, world: World
         ({"topics": [project_pb2.TopicOfInterest()]}, "topics[0]"),
         ({"topics": [project_pb2.TopicOfInterest(topic=PETS)] * 33}, "topics"),
         ({"examples": [project_pb2.ExtractionExample()]}, "examples[0].conversation"),
+        (
+            {
+                "examples": [
+                    project_pb2.ExtractionExample(conversation="x", learned=[project_pb2.ExampleMemory()])
+                ]
+            },
+            "examples[0].learned[0].content",
+        ),
     ],
 )
 async def test_what_makes_no_sense_is_refused(projects: Projects, fields: dict[str, Any], field: str) -> None:

@@ -14,6 +14,7 @@ from ricordo.v1 import extraction_service_pb2 as pb
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as ms
 from ricordo.v1 import (
+    profile_pb2,
     project_pb2,
     retention_pb2,
     scope_pb2,
@@ -32,6 +33,12 @@ from tests.fixtures.stubs import Projects, Stores
 Policy, Scoped, Retention = project_pb2.ExtractionPolicy, store_pb2.ScopedExtraction, retention_pb2.Retention
 SEMANTIC, EPISODIC = m.MEMORY_KIND_SEMANTIC, m.MEMORY_KIND_EPISODIC
 PETS = m.Topic(custom_label="pets")
+CAT = project_pb2.ExtractionExample(
+    conversation="a cat!", learned=[project_pb2.ExampleMemory(content="I have a cat.", topics=[PETS])]
+)
+PERSON = profile_pb2.ProfileSchema(
+    schema_id="person", json_schema='{"type": "object", "properties": {"name": {"type": "string"}}}'
+)
 HOUR, DAY = Duration(seconds=3_600), Duration(seconds=86_400)
 
 
@@ -87,7 +94,7 @@ async def test_settings_come_back_as_they_were_given(stores: Stores) -> None:
             model="big",
             prompts=[project_pb2.KindPrompt(kind=SEMANTIC, text="Only pets.")],
             topics=[project_pb2.TopicOfInterest(topic=PETS, description="animals")],
-            examples=[project_pb2.ExtractionExample(conversation="a cat!", learned=["I have a cat."])],
+            examples=[CAT],
             time_zone="Europe/Rome",
             person=project_pb2.PERSON_THIRD,
         ),
@@ -144,10 +151,45 @@ async def test_changes_at_the_same_time_are_all_kept(stores: Stores) -> None:
     )
 
 
+async def test_a_store_has_none_of_what_it_clears(
+    projects: Projects, stores: Stores, world: World, fake: FakeChat
+) -> None:
+    topics = [project_pb2.TopicOfInterest(topic=PETS)]
+    await projects.UpdateProject(
+        update(extraction=Policy(endpoint="fake", topics=topics, examples=[CAT]), profile_schemas=[PERSON])
+    )
+    cleared = Policy(cleared=["topics", "examples"])
+    changed = await stores.UpdateStore(change(extraction=cleared, without_profile_schemas=True))
+    assert changed.store.settings.extraction == cleared
+    assert changed.store.settings.without_profile_schemas
+    fake.script = [items(fact("I live in Rome.", 1, "in Rome"))]
+    assert contents(await learn(world, "I live in Rome")) == ["I live in Rome."]
+    assert "a cat!" not in fake.prompts("system")[0]
+    assert not (await world.memories.RetrieveProfiles(ms.RetrieveProfilesRequest(scope=ANN))).profiles
+
+
+async def test_a_scope_clears_what_its_store_has(stores: Stores, world: World, fake: FakeChat) -> None:
+    await stores.UpdateStore(
+        change(
+            extraction=Policy(endpoint="fake", model="big"),
+            scoped_extraction=[Scoped(scope_keys=["user_id"], extraction=Policy(cleared=["model"]))],
+        )
+    )
+    fake.script = [items(fact("I have a dog.", 1, "a dog"))]
+    [learned] = await learn(world, "I have a dog")
+    assert learned.provenance.extraction_model != "big"
+
+
 @pytest.mark.parametrize(
     ("given", "field"),
     [
         ({"extraction": Policy(turn_count=101)}, "extraction.turn_count"),
+        ({"extraction": Policy(cleared=["person"])}, "extraction.cleared"),
+        ({"extraction": Policy(model="big", cleared=["model"])}, "extraction.cleared"),
+        (
+            {"profile_schemas": [PERSON], "without_profile_schemas": True},
+            "without_profile_schemas",
+        ),
         ({"extraction": Policy(endpoint="nowhere")}, "extraction.endpoint"),
         ({"scoped_extraction": [Scoped()]}, "scoped_extraction[0].scope_keys"),
         ({"scoped_extraction": [Scoped(scope_keys=["a", "b"])] * 2}, "scoped_extraction[1].scope_keys"),

@@ -7,7 +7,7 @@ from ricordo import memory_bank as types
 from ricordo import models
 from ricordo._convert.bank_contents import our_role, text_of, their_role
 from ricordo._convert.bank_profiles import decode_schemas, encode_schemas
-from ricordo._convert.bank_values import our_topic, their_scope, their_topic
+from ricordo._convert.bank_values import our_topic, our_topics, their_scope, their_topic, their_topics
 from ricordo.errors import MemoryClientError
 
 LINE = re.compile(r"^(user|assistant|system|tool): ", re.MULTILINE)
@@ -41,7 +41,11 @@ def encode_settings(config: types.ManagedSemanticMemoryConfig) -> models.StoreSe
             if each.scope_keys
         ),
         retention=_encode_retention(config),
-        profile_schemas=encode_schemas(config.structured_memory_configs),
+        profile_schemas=(
+            None
+            if config.structured_memory_configs is None
+            else encode_schemas(config.structured_memory_configs)
+        ),
     )
 
 
@@ -91,7 +95,10 @@ def _encode_example(
     said = [event.content for event in example.conversation_source.events]
     return models.ExtractionExample(
         conversation="\n".join(f"{our_role(content.role)}: {text_of(content)}" for content in said),
-        learned=tuple(memory.fact for memory in example.generated_memories),
+        learned=tuple(
+            models.ExampleMemory(content=memory.fact, topics=our_topics(memory.topics))
+            for memory in example.generated_memories
+        ),
     )
 
 
@@ -130,7 +137,9 @@ def decode_settings(settings: models.StoreSettings) -> types.ManagedSemanticMemo
             *([default] if default != types.MemoryBankCustomizationConfig() else []),
             *scoped,
         ],
-        structured_memory_configs=decode_schemas(settings.profile_schemas),
+        structured_memory_configs=(
+            None if settings.profile_schemas is None else decode_schemas(settings.profile_schemas)
+        ),
     )
 
 
@@ -190,7 +199,17 @@ def _decode_example(
     ]
     return types.MemoryBankCustomizationConfigGenerateMemoriesExample(
         conversation_source={"events": events},
-        generated_memories=[{"fact": fact} for fact in example.learned],
+        generated_memories=list(map(_decode_learned, example.learned)),
+    )
+
+
+def _decode_learned(
+    learned: str | models.ExampleMemory,
+) -> types.MemoryBankCustomizationConfigGenerateMemoriesExampleGeneratedMemory:
+    if isinstance(learned, str):
+        learned = models.ExampleMemory(content=learned)
+    return types.MemoryBankCustomizationConfigGenerateMemoriesExampleGeneratedMemory(
+        fact=learned.content, topics=their_topics(learned.topics)
     )
 
 

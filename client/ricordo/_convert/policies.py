@@ -9,6 +9,8 @@ from ricordo._convert import enums, memories, values
 from ricordo._convert.profiles import decode_schemas, encode_schema
 from ricordo.v1 import project_pb2, retention_pb2, store_pb2
 
+# What is inherited where it is empty, so that "none" needs a word of its own.
+CLEARABLE = ("kinds", "endpoint", "model", "prompts", "topics", "examples")
 TTLS = tuple(name for name in models.Retention.model_fields if name.endswith("_ttl"))
 
 
@@ -31,12 +33,38 @@ def encode_policy(policy: models.ExtractionPolicy, names: Collection[str]) -> pr
             project_pb2.TopicOfInterest(topic=memories.encode_topic(each.topic), description=each.description)
             for each in policy.topics
         ],
-        "examples": [project_pb2.ExtractionExample(**each.model_dump()) for each in policy.examples],
+        "examples": map(_encode_example, policy.examples),
         "time_zone": policy.time_zone,
         "person": enums.PERSON.encode(policy.person),
         "least_trust": policy.least_trust,
     }
-    return project_pb2.ExtractionPolicy(**{name: value for name, value in whole.items() if name in names})
+    return project_pb2.ExtractionPolicy(
+        **{name: value for name, value in whole.items() if name in names},
+        cleared=[name for name in CLEARABLE if name in names and not getattr(policy, name)],
+    )
+
+
+def _encode_example(example: models.ExtractionExample) -> project_pb2.ExtractionExample:
+    learned = (
+        models.ExampleMemory(content=each) if isinstance(each, str) else each for each in example.learned
+    )
+    return project_pb2.ExtractionExample(
+        conversation=example.conversation,
+        learned=[
+            project_pb2.ExampleMemory(content=each.content, topics=map(memories.encode_topic, each.topics))
+            for each in learned
+        ],
+    )
+
+
+def _decode_example(example: project_pb2.ExtractionExample) -> models.ExtractionExample:
+    learned = (
+        models.ExampleMemory(content=each.content, topics=tuple(map(memories.decode_topic, each.topics)))
+        if each.topics
+        else each.content
+        for each in example.learned
+    )
+    return models.ExtractionExample(conversation=example.conversation, learned=tuple(learned))
 
 
 def decode_policy(policy: project_pb2.ExtractionPolicy) -> models.ExtractionPolicy:
@@ -59,15 +87,12 @@ def decode_policy(policy: project_pb2.ExtractionPolicy) -> models.ExtractionPoli
             models.TopicOfInterest(topic=memories.decode_topic(each.topic), description=each.description)
             for each in policy.topics
         ),
-        "examples": tuple(
-            models.ExtractionExample(conversation=each.conversation, learned=tuple(each.learned))
-            for each in policy.examples
-        ),
+        "examples": tuple(map(_decode_example, policy.examples)),
         "time_zone": policy.time_zone,
         "person": enums.PERSON.decode(policy.person) if policy.person else None,
         "least_trust": policy.least_trust,
     }
-    given |= {name: value for name, value in lists_and_texts.items() if value}
+    given |= {name: value for name, value in lists_and_texts.items() if value or name in policy.cleared}
     return models.ExtractionPolicy(**given)
 
 
@@ -106,7 +131,8 @@ def encode_store_settings(settings: models.StoreSettings) -> store_pb2.StoreSett
             for each in settings.scoped_extraction
         ],
         retention=encode_retention(settings.retention),
-        profile_schemas=map(encode_schema, settings.profile_schemas),
+        profile_schemas=map(encode_schema, settings.profile_schemas or ()),
+        without_profile_schemas=settings.profile_schemas == (),
     )
 
 
@@ -122,5 +148,6 @@ def decode_store_settings(settings: store_pb2.StoreSettings) -> models.StoreSett
             for each in settings.scoped_extraction
         ),
         retention=decode_retention(settings.retention),
-        profile_schemas=decode_schemas(settings.profile_schemas),
+        profile_schemas=decode_schemas(settings.profile_schemas)
+        or (() if settings.without_profile_schemas else None),
     )

@@ -25,6 +25,7 @@ from ricordo.memory_bank.configuration import (
 from ricordo.memory_bank.content import Content, FunctionCall, FunctionResponse, Part
 from ricordo.memory_bank.customization import (
     MemoryBankCustomizationConfig,
+    MemoryBankCustomizationConfigConsolidationConfig,
     MemoryBankCustomizationConfigGenerateMemoriesExample,
     MemoryBankCustomizationConfigGenerateMemoriesExampleConversationSource,
     MemoryBankCustomizationConfigGenerateMemoriesExampleConversationSourceEvent,
@@ -128,6 +129,7 @@ __all__ = [
     "Memory",
     "MemoryBank",
     "MemoryBankCustomizationConfig",
+    "MemoryBankCustomizationConfigConsolidationConfig",
     "MemoryBankCustomizationConfigGenerateMemoriesExample",
     "MemoryBankCustomizationConfigGenerateMemoriesExampleConversationSource",
     "MemoryBankCustomizationConfigGenerateMemoriesExampleConversationSourceEvent",

@@ -1,6 +1,8 @@
 """Memory banks: what comes back, and what their calls are told."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import ClassVar
 
 from ricordo.memory_bank.base import BankModel
 from ricordo.memory_bank.configuration import ManagedSemanticMemoryConfig
@@ -28,6 +30,11 @@ class CreateMemoryBankConfig(BankModel):
     display_name: str | None = None
     description: str | None = None
 
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        **BankModel._elsewhere,
+        "encryption_spec": "who runs the database encrypts its disk",
+    }
+
 
 class UpdateMemoryBankConfig(BankModel):
     """The new values."""
@@ -41,3 +48,8 @@ class ListMemoryBanksConfig(BankModel):
 
     page_size: int = 100
     page_token: str = ""
+
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        **BankModel._elsewhere,
+        "filter": "list all banks, and compare their display_name",
+    }

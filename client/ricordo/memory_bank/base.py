@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from pydantic import ConfigDict, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic.alias_generators import to_camel, to_snake
 
 from ricordo.errors import MemoryClientError
 from ricordo.models.base import Model
@@ -16,11 +16,19 @@ class BankModel(Model):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(alias_generator=to_camel, populate_by_name=True)
     _none_is_a_value: ClassVar[Collection[str]] = ()
+    # What memory banks have here and these have not: what to do instead.
+    _elsewhere: ClassVar[Mapping[str, str]] = {"http_options": "give the call a timeout= of seconds"}
 
     @model_validator(mode="before")
     @classmethod
     def _read_fields(cls, given: Any) -> Any:
-        return given if isinstance(given, cls) else fields_of(given, cls._none_is_a_value)
+        if isinstance(given, cls):
+            return given
+        fields = fields_of(given, cls._none_is_a_value)
+        for name in fields if isinstance(fields, Mapping) else ():
+            if advice := cls._elsewhere.get(to_snake(str(name))):
+                raise ValueError(f"{name} is none of it: {advice}")
+        return fields
 
     @classmethod
     def read(cls, given: Self | Mapping[str, Any] | None) -> Self:

@@ -1,6 +1,7 @@
 """How a bank works: when memories are made, of what, and how long they are kept."""
 
-from typing import Self
+from collections.abc import Mapping
+from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -59,10 +60,20 @@ class ManagedSemanticMemoryConfigTtlConfig(BankModel):
 
 
 class ManagedSemanticMemoryConfig(BankModel):
-    """How a bank works; what is not given is the project's."""
+    """How a bank works; what is not given is the project's.
+
+    No topics, no examples or no `structured_memory_configs`, whatever the project has: an empty list.
+    """
 
     generation_config: ManagedSemanticMemoryConfigGenerationConfig | None = None
     ttl_config: ManagedSemanticMemoryConfigTtlConfig | None = None
     disable_memory_revisions: bool | None = None
     unstructured_memory_configs: list[MemoryBankCustomizationConfig] = Field(default_factory=list)
-    structured_memory_configs: list[StructuredMemoryConfig] = Field(default_factory=list)
+    structured_memory_configs: list[StructuredMemoryConfig] | None = None
+
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        **BankModel._elsewhere,
+        "similarity_search_config": (
+            "every bank of a project has its embedding model, which client.project.register_embedding_model changes"
+        ),
+    }

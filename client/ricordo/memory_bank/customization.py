@@ -1,10 +1,12 @@
 """What a bank learns, and how: topics, examples and the person in which facts are written down."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from ricordo.memory_bank.base import BankModel
 from ricordo.memory_bank.content import Content
-from ricordo.memory_bank.value import ManagedTopicEnum
+from ricordo.memory_bank.value import ManagedTopicEnum, MemoryTopicId
 
 
 class MemoryBankCustomizationConfigMemoryTopicCustomMemoryTopic(BankModel):
@@ -42,9 +44,10 @@ class MemoryBankCustomizationConfigGenerateMemoriesExampleConversationSource(Ban
 
 
 class MemoryBankCustomizationConfigGenerateMemoriesExampleGeneratedMemory(BankModel):
-    """A fact that is learned from it."""
+    """A fact that is learned from it, and what it is about."""
 
     fact: str
+    topics: list[MemoryTopicId] = Field(default_factory=list)
 
 
 class MemoryBankCustomizationConfigGenerateMemoriesExample(BankModel):
@@ -54,6 +57,12 @@ class MemoryBankCustomizationConfigGenerateMemoriesExample(BankModel):
     generated_memories: list[MemoryBankCustomizationConfigGenerateMemoriesExampleGeneratedMemory] = Field(
         default_factory=list
     )
+
+
+class MemoryBankCustomizationConfigConsolidationConfig(BankModel):
+    """How many revisions of a memory a new fact is compared with: the one it is at."""
+
+    revisions_per_candidate_count: Literal[1] = 1
 
 
 class MemoryBankCustomizationConfig(BankModel):
@@ -66,4 +75,5 @@ class MemoryBankCustomizationConfig(BankModel):
     memory_topics: list[MemoryBankCustomizationConfigMemoryTopic] | None = None
     generate_memories_examples: list[MemoryBankCustomizationConfigGenerateMemoriesExample] | None = None
     enable_third_person_memories: bool | None = None
+    consolidation_config: MemoryBankCustomizationConfigConsolidationConfig | None = None
     disable_natural_language_memories: bool | None = None

@@ -112,6 +112,7 @@ from ricordo.models.session_item import SessionItem
 from ricordo.models.settings import (
     ContextDefaults,
     CustomType,
+    ExampleMemory,
     ExtractionChanges,
     ExtractionExample,
     ExtractionPolicy,
@@ -185,6 +186,7 @@ __all__ = [
     "EpisodicEntry",
     "ErasureReceipt",
     "Exactly",
+    "ExampleMemory",
     "ExtractionChanges",
     "ExtractionExample",
     "ExtractionFailure",

@@ -65,11 +65,18 @@ class TopicOfInterest(Model):
     description: str = ""
 
 
+class ExampleMemory(Model):
+    """What is learned in an example (at most 512 bytes), and what it is about."""
+
+    content: str
+    topics: tuple[Topic, ...] = ()
+
+
 class ExtractionExample(Model):
-    """What was said (at most 2 KiB), and the contents that are learned from it; none: nothing is."""
+    """What was said (at most 2 KiB), and what is learned from it: contents, with topics or without; none: nothing."""
 
     conversation: str
-    learned: tuple[str, ...] = ()
+    learned: tuple[str | ExampleMemory, ...] = ()
 
 
 class Person(Word):
@@ -93,6 +100,7 @@ class ExtractionPolicy(Model):
     `least_trust` ("user", "assistant", "tool", "other") is held back for review.
 
     In the settings of a store, only the fields that are given to the constructor count: the others are the project's.
+    So `topics=()` there is "no topics, whatever the project has".
     """
 
     enabled: bool = True
@@ -154,15 +162,15 @@ class StoreSettings(Model):
     """How a store works, where it has its own way: what is not given is the project's.
 
     Of `extraction`, and of each policy in `scoped_extraction`, the fields that are given to its constructor count. Of
-    several scoped ones that fit, the one with the most keys holds. Any `profile_schemas` (at most 8) take the place
-    of all of the project's.
+    several scoped ones that fit, the one with the most keys holds. `profile_schemas` (at most 8, or none) take the
+    place of all of the project's.
     """
 
     language: str | None = None
     extraction: ExtractionPolicy | None = None
     scoped_extraction: tuple[ScopedExtraction, ...] = ()
     retention: Retention = Field(default_factory=Retention)
-    profile_schemas: tuple[ProfileSchema, ...] = ()
+    profile_schemas: tuple[ProfileSchema, ...] | None = None
 
 
 class ProjectSettings(Model):

@@ -30,7 +30,7 @@ from ricordo.v1 import profile_pb2 as ricordo_dot_v1_dot_profile__pb2
 from ricordo.v1 import retention_pb2 as ricordo_dot_v1_dot_retention__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18ricordo/v1/project.proto\x12\nricordo.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18ricordo/v1/context.proto\x1a\x17ricordo/v1/memory.proto\x1a\x18ricordo/v1/profile.proto\x1a\x1aricordo/v1/retention.proto\"\xef\x01\n\x07Project\x12\x12\n\nproject_id\x18\x01 \x01(\t\x12\x17\n\x0forganization_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12-\n\x08settings\x18\x04 \x01(\x0b\x32\x1b.ricordo.v1.ProjectSettings\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08revision\x18\x07 \x01(\x03\"\xa5\x03\n\x0fProjectSettings\x12\x15\n\x08language\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x33\n\x0fmetadata_policy\x18\x02 \x01(\x0e\x32\x1a.ricordo.v1.MetadataPolicy\x12.\n\rmetadata_keys\x18\x03 \x03(\x0b\x32\x17.ricordo.v1.MetadataKey\x12,\n\x0c\x63ustom_types\x18\x04 \x03(\x0b\x32\x16.ricordo.v1.CustomType\x12,\n\x07\x63ontext\x18\x05 \x01(\x0b\x32\x1b.ricordo.v1.ContextDefaults\x12\x1d\n\x15\x65nd_users_may_publish\x18\x06 \x01(\x08\x12\x30\n\nextraction\x18\x07 \x01(\x0b\x32\x1c.ricordo.v1.ExtractionPolicy\x12(\n\tretention\x18\x08 \x01(\x0b\x32\x15.ricordo.v1.Retention\x12\x32\n\x0fprofile_schemas\x18\t \x03(\x0b\x32\x19.ricordo.v1.ProfileSchemaB\x0b\n\t_language\"\xec\x03\n\x10\x45xtractionPolicy\x12\x14\n\x07\x65nabled\x18\x01 \x01(\x08H\x00\x88\x01\x01\x12\x17\n\nturn_count\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\'\n\x04idle\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x0btopic_shift\x18\x04 \x01(\x01H\x02\x88\x01\x01\x12\x14\n\x07overlap\x18\x05 \x01(\x05H\x03\x88\x01\x01\x12%\n\x05kinds\x18\x06 \x03(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x10\n\x08\x65ndpoint\x18\x07 \x01(\t\x12\r\n\x05model\x18\x08 \x01(\t\x12\'\n\x07prompts\x18\t \x03(\x0b\x32\x16.ricordo.v1.KindPrompt\x12+\n\x06topics\x18\n \x03(\x0b\x32\x1b.ricordo.v1.TopicOfInterest\x12/\n\x08\x65xamples\x18\x0b \x03(\x0b\x32\x1d.ricordo.v1.ExtractionExample\x12\x11\n\ttime_zone\x18\x0c \x01(\t\x12\"\n\x06person\x18\r \x01(\x0e\x32\x12.ricordo.v1.Person\x12\x13\n\x0bleast_trust\x18\x0e \x01(\tB\n\n\x08_enabledB\r\n\x0b_turn_countB\x0e\n\x0c_topic_shiftB\n\n\x08_overlap\"@\n\nKindPrompt\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x0c\n\x04text\x18\x02 \x01(\t\"H\n\x0fTopicOfInterest\x12 \n\x05topic\x18\x01 \x01(\x0b\x32\x11.ricordo.v1.Topic\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\":\n\x11\x45xtractionExample\x12\x14\n\x0c\x63onversation\x18\x01 \x01(\t\x12\x0f\n\x07learned\x18\x02 \x03(\t\"\xdd\x02\n\rProjectLimits\x12 \n\x13requests_per_second\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12 \n\x13\x63oncurrent_requests\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\x1c\n\x0fstored_memories\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x19\n\x0cstored_bytes\x18\x04 \x01(\x03H\x03\x88\x01\x01\x12%\n\x18\x65mbedding_tokens_per_day\x18\x05 \x01(\x03H\x04\x88\x01\x01\x12\x1f\n\x12llm_tokens_per_day\x18\x06 \x01(\x03H\x05\x88\x01\x01\x42\x16\n\x14_requests_per_secondB\x16\n\x14_concurrent_requestsB\x12\n\x10_stored_memoriesB\x0f\n\r_stored_bytesB\x1b\n\x19_embedding_tokens_per_dayB\x15\n\x13_llm_tokens_per_day\"k\n\x0cProjectUsage\x12\x17\n\x0fstored_memories\x18\x01 \x01(\x03\x12\x14\n\x0cstored_bytes\x18\x02 \x01(\x03\x12\x18\n\x10\x65mbedding_tokens\x18\x03 \x01(\x03\x12\x12\n\nllm_tokens\x18\x04 \x01(\x03\"I\n\x0bMetadataKey\x12\x0c\n\x04name\x18\x01 \x01(\t\x12,\n\nvalue_type\x18\x02 \x01(\x0e\x32\x18.ricordo.v1.MetadataType\"C\n\nCustomType\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x04tags\x18\x02 \x03(\x0b\x32\x19.ricordo.v1.CustomTypeTag\"K\n\rCustomTypeTag\x12\x0c\n\x04name\x18\x01 \x01(\t\x12,\n\nvalue_type\x18\x02 \x01(\x0e\x32\x18.ricordo.v1.MetadataType\"\xa6\x01\n\x0f\x43ontextDefaults\x12\x17\n\nmax_tokens\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12)\n\x06\x66ormat\x18\x02 \x01(\x0e\x32\x19.ricordo.v1.ContextFormat\x12\x12\n\x05top_k\x18\x03 \x01(\x05H\x01\x88\x01\x01\x12\x15\n\x08template\x18\x04 \x01(\tH\x02\x88\x01\x01\x42\r\n\x0b_max_tokensB\x08\n\x06_top_kB\x0b\n\t_template\"n\n\x0cOrganization\x12\x17\n\x0forganization_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*D\n\x06Person\x12\x16\n\x12PERSON_UNSPECIFIED\x10\x00\x12\x10\n\x0cPERSON_FIRST\x10\x01\x12\x10\n\x0cPERSON_THIRD\x10\x02*i\n\x0eMetadataPolicy\x12\x1f\n\x1bMETADATA_POLICY_UNSPECIFIED\x10\x00\x12\x18\n\x14METADATA_POLICY_OPEN\x10\x01\x12\x1c\n\x18METADATA_POLICY_DECLARED\x10\x02*\x91\x01\n\x0cMetadataType\x12\x1d\n\x19METADATA_TYPE_UNSPECIFIED\x10\x00\x12\x18\n\x14METADATA_TYPE_STRING\x10\x01\x12\x18\n\x14METADATA_TYPE_NUMBER\x10\x02\x12\x16\n\x12METADATA_TYPE_BOOL\x10\x03\x12\x16\n\x12METADATA_TYPE_TIME\x10\x04\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18ricordo/v1/project.proto\x12\nricordo.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18ricordo/v1/context.proto\x1a\x17ricordo/v1/memory.proto\x1a\x18ricordo/v1/profile.proto\x1a\x1aricordo/v1/retention.proto\"\xef\x01\n\x07Project\x12\x12\n\nproject_id\x18\x01 \x01(\t\x12\x17\n\x0forganization_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12-\n\x08settings\x18\x04 \x01(\x0b\x32\x1b.ricordo.v1.ProjectSettings\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08revision\x18\x07 \x01(\x03\"\xa5\x03\n\x0fProjectSettings\x12\x15\n\x08language\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x33\n\x0fmetadata_policy\x18\x02 \x01(\x0e\x32\x1a.ricordo.v1.MetadataPolicy\x12.\n\rmetadata_keys\x18\x03 \x03(\x0b\x32\x17.ricordo.v1.MetadataKey\x12,\n\x0c\x63ustom_types\x18\x04 \x03(\x0b\x32\x16.ricordo.v1.CustomType\x12,\n\x07\x63ontext\x18\x05 \x01(\x0b\x32\x1b.ricordo.v1.ContextDefaults\x12\x1d\n\x15\x65nd_users_may_publish\x18\x06 \x01(\x08\x12\x30\n\nextraction\x18\x07 \x01(\x0b\x32\x1c.ricordo.v1.ExtractionPolicy\x12(\n\tretention\x18\x08 \x01(\x0b\x32\x15.ricordo.v1.Retention\x12\x32\n\x0fprofile_schemas\x18\t \x03(\x0b\x32\x19.ricordo.v1.ProfileSchemaB\x0b\n\t_language\"\xfd\x03\n\x10\x45xtractionPolicy\x12\x14\n\x07\x65nabled\x18\x01 \x01(\x08H\x00\x88\x01\x01\x12\x17\n\nturn_count\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\'\n\x04idle\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x0btopic_shift\x18\x04 \x01(\x01H\x02\x88\x01\x01\x12\x14\n\x07overlap\x18\x05 \x01(\x05H\x03\x88\x01\x01\x12%\n\x05kinds\x18\x06 \x03(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x10\n\x08\x65ndpoint\x18\x07 \x01(\t\x12\r\n\x05model\x18\x08 \x01(\t\x12\'\n\x07prompts\x18\t \x03(\x0b\x32\x16.ricordo.v1.KindPrompt\x12+\n\x06topics\x18\n \x03(\x0b\x32\x1b.ricordo.v1.TopicOfInterest\x12/\n\x08\x65xamples\x18\x0b \x03(\x0b\x32\x1d.ricordo.v1.ExtractionExample\x12\x11\n\ttime_zone\x18\x0c \x01(\t\x12\"\n\x06person\x18\r \x01(\x0e\x32\x12.ricordo.v1.Person\x12\x13\n\x0bleast_trust\x18\x0e \x01(\t\x12\x0f\n\x07\x63leared\x18\x0f \x03(\tB\n\n\x08_enabledB\r\n\x0b_turn_countB\x0e\n\x0c_topic_shiftB\n\n\x08_overlap\"@\n\nKindPrompt\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.ricordo.v1.MemoryKind\x12\x0c\n\x04text\x18\x02 \x01(\t\"H\n\x0fTopicOfInterest\x12 \n\x05topic\x18\x01 \x01(\x0b\x32\x11.ricordo.v1.Topic\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\"[\n\x11\x45xtractionExample\x12\x14\n\x0c\x63onversation\x18\x01 \x01(\t\x12*\n\x07learned\x18\x03 \x03(\x0b\x32\x19.ricordo.v1.ExampleMemoryJ\x04\x08\x02\x10\x03\"C\n\rExampleMemory\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\t\x12!\n\x06topics\x18\x02 \x03(\x0b\x32\x11.ricordo.v1.Topic\"\xdd\x02\n\rProjectLimits\x12 \n\x13requests_per_second\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12 \n\x13\x63oncurrent_requests\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\x1c\n\x0fstored_memories\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x19\n\x0cstored_bytes\x18\x04 \x01(\x03H\x03\x88\x01\x01\x12%\n\x18\x65mbedding_tokens_per_day\x18\x05 \x01(\x03H\x04\x88\x01\x01\x12\x1f\n\x12llm_tokens_per_day\x18\x06 \x01(\x03H\x05\x88\x01\x01\x42\x16\n\x14_requests_per_secondB\x16\n\x14_concurrent_requestsB\x12\n\x10_stored_memoriesB\x0f\n\r_stored_bytesB\x1b\n\x19_embedding_tokens_per_dayB\x15\n\x13_llm_tokens_per_day\"k\n\x0cProjectUsage\x12\x17\n\x0fstored_memories\x18\x01 \x01(\x03\x12\x14\n\x0cstored_bytes\x18\x02 \x01(\x03\x12\x18\n\x10\x65mbedding_tokens\x18\x03 \x01(\x03\x12\x12\n\nllm_tokens\x18\x04 \x01(\x03\"I\n\x0bMetadataKey\x12\x0c\n\x04name\x18\x01 \x01(\t\x12,\n\nvalue_type\x18\x02 \x01(\x0e\x32\x18.ricordo.v1.MetadataType\"C\n\nCustomType\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x04tags\x18\x02 \x03(\x0b\x32\x19.ricordo.v1.CustomTypeTag\"K\n\rCustomTypeTag\x12\x0c\n\x04name\x18\x01 \x01(\t\x12,\n\nvalue_type\x18\x02 \x01(\x0e\x32\x18.ricordo.v1.MetadataType\"\xa6\x01\n\x0f\x43ontextDefaults\x12\x17\n\nmax_tokens\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12)\n\x06\x66ormat\x18\x02 \x01(\x0e\x32\x19.ricordo.v1.ContextFormat\x12\x12\n\x05top_k\x18\x03 \x01(\x05H\x01\x88\x01\x01\x12\x15\n\x08template\x18\x04 \x01(\tH\x02\x88\x01\x01\x42\r\n\x0b_max_tokensB\x08\n\x06_top_kB\x0b\n\t_template\"n\n\x0cOrganization\x12\x17\n\x0forganization_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*D\n\x06Person\x12\x16\n\x12PERSON_UNSPECIFIED\x10\x00\x12\x10\n\x0cPERSON_FIRST\x10\x01\x12\x10\n\x0cPERSON_THIRD\x10\x02*i\n\x0eMetadataPolicy\x12\x1f\n\x1bMETADATA_POLICY_UNSPECIFIED\x10\x00\x12\x18\n\x14METADATA_POLICY_OPEN\x10\x01\x12\x1c\n\x18METADATA_POLICY_DECLARED\x10\x02*\x91\x01\n\x0cMetadataType\x12\x1d\n\x19METADATA_TYPE_UNSPECIFIED\x10\x00\x12\x18\n\x14METADATA_TYPE_STRING\x10\x01\x12\x18\n\x14METADATA_TYPE_NUMBER\x10\x02\x12\x16\n\x12METADATA_TYPE_BOOL\x10\x03\x12\x16\n\x12METADATA_TYPE_TIME\x10\x04\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,36 +38,38 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ricordo.v1.project_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
-  _globals['_PERSON']._serialized_start=2534
-  _globals['_PERSON']._serialized_end=2602
-  _globals['_METADATAPOLICY']._serialized_start=2604
-  _globals['_METADATAPOLICY']._serialized_end=2709
-  _globals['_METADATATYPE']._serialized_start=2712
-  _globals['_METADATATYPE']._serialized_end=2857
+  _globals['_PERSON']._serialized_start=2653
+  _globals['_PERSON']._serialized_end=2721
+  _globals['_METADATAPOLICY']._serialized_start=2723
+  _globals['_METADATAPOLICY']._serialized_end=2828
+  _globals['_METADATATYPE']._serialized_start=2831
+  _globals['_METADATATYPE']._serialized_end=2976
   _globals['_PROJECT']._serialized_start=211
   _globals['_PROJECT']._serialized_end=450
   _globals['_PROJECTSETTINGS']._serialized_start=453
   _globals['_PROJECTSETTINGS']._serialized_end=874
   _globals['_EXTRACTIONPOLICY']._serialized_start=877
-  _globals['_EXTRACTIONPOLICY']._serialized_end=1369
-  _globals['_KINDPROMPT']._serialized_start=1371
-  _globals['_KINDPROMPT']._serialized_end=1435
-  _globals['_TOPICOFINTEREST']._serialized_start=1437
-  _globals['_TOPICOFINTEREST']._serialized_end=1509
-  _globals['_EXTRACTIONEXAMPLE']._serialized_start=1511
-  _globals['_EXTRACTIONEXAMPLE']._serialized_end=1569
-  _globals['_PROJECTLIMITS']._serialized_start=1572
-  _globals['_PROJECTLIMITS']._serialized_end=1921
-  _globals['_PROJECTUSAGE']._serialized_start=1923
-  _globals['_PROJECTUSAGE']._serialized_end=2030
-  _globals['_METADATAKEY']._serialized_start=2032
-  _globals['_METADATAKEY']._serialized_end=2105
-  _globals['_CUSTOMTYPE']._serialized_start=2107
-  _globals['_CUSTOMTYPE']._serialized_end=2174
-  _globals['_CUSTOMTYPETAG']._serialized_start=2176
-  _globals['_CUSTOMTYPETAG']._serialized_end=2251
-  _globals['_CONTEXTDEFAULTS']._serialized_start=2254
-  _globals['_CONTEXTDEFAULTS']._serialized_end=2420
-  _globals['_ORGANIZATION']._serialized_start=2422
-  _globals['_ORGANIZATION']._serialized_end=2532
+  _globals['_EXTRACTIONPOLICY']._serialized_end=1386
+  _globals['_KINDPROMPT']._serialized_start=1388
+  _globals['_KINDPROMPT']._serialized_end=1452
+  _globals['_TOPICOFINTEREST']._serialized_start=1454
+  _globals['_TOPICOFINTEREST']._serialized_end=1526
+  _globals['_EXTRACTIONEXAMPLE']._serialized_start=1528
+  _globals['_EXTRACTIONEXAMPLE']._serialized_end=1619
+  _globals['_EXAMPLEMEMORY']._serialized_start=1621
+  _globals['_EXAMPLEMEMORY']._serialized_end=1688
+  _globals['_PROJECTLIMITS']._serialized_start=1691
+  _globals['_PROJECTLIMITS']._serialized_end=2040
+  _globals['_PROJECTUSAGE']._serialized_start=2042
+  _globals['_PROJECTUSAGE']._serialized_end=2149
+  _globals['_METADATAKEY']._serialized_start=2151
+  _globals['_METADATAKEY']._serialized_end=2224
+  _globals['_CUSTOMTYPE']._serialized_start=2226
+  _globals['_CUSTOMTYPE']._serialized_end=2293
+  _globals['_CUSTOMTYPETAG']._serialized_start=2295
+  _globals['_CUSTOMTYPETAG']._serialized_end=2370
+  _globals['_CONTEXTDEFAULTS']._serialized_start=2373
+  _globals['_CONTEXTDEFAULTS']._serialized_end=2539
+  _globals['_ORGANIZATION']._serialized_start=2541
+  _globals['_ORGANIZATION']._serialized_end=2651
 # @@protoc_insertion_point(module_scope)

@@ -259,6 +259,7 @@ class ExtractionPolicy(_message.Message):
     TIME_ZONE_FIELD_NUMBER: _builtins.int
     PERSON_FIELD_NUMBER: _builtins.int
     LEAST_TRUST_FIELD_NUMBER: _builtins.int
+    CLEARED_FIELD_NUMBER: _builtins.int
     enabled: _builtins.bool
     """Whether it happens at all. Defaults to true."""
     turn_count: _builtins.int
@@ -307,6 +308,12 @@ class ExtractionPolicy(_message.Message):
     def examples(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExtractionExample]:
         """What is to be learned of a conversation such as this; at most 8."""
 
+    @_builtins.property
+    def cleared(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Which of `kinds`, `endpoint`, `model`, `prompts`, `topics` and `examples` are as by default although what this
+        takes the place of says otherwise: a store's own "none". None of them is given beside it.
+        """
+
     def __init__(
         self,
         *,
@@ -324,10 +331,11 @@ class ExtractionPolicy(_message.Message):
         time_zone: _builtins.str = ...,
         person: Global___Person.ValueType = ...,
         least_trust: _builtins.str = ...,
+        cleared: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "idle", b"idle", "overlap", b"overlap", "topic_shift", b"topic_shift", "turn_count", b"turn_count"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "enabled", b"enabled", "endpoint", b"endpoint", "examples", b"examples", "idle", b"idle", "kinds", b"kinds", "least_trust", b"least_trust", "model", b"model", "overlap", b"overlap", "person", b"person", "prompts", b"prompts", "time_zone", b"time_zone", "topic_shift", b"topic_shift", "topics", b"topics", "turn_count", b"turn_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_enabled", b"_enabled", "_overlap", b"_overlap", "_topic_shift", b"_topic_shift", "_turn_count", b"_turn_count", "cleared", b"cleared", "enabled", b"enabled", "endpoint", b"endpoint", "examples", b"examples", "idle", b"idle", "kinds", b"kinds", "least_trust", b"least_trust", "model", b"model", "overlap", b"overlap", "person", b"person", "prompts", b"prompts", "time_zone", b"time_zone", "topic_shift", b"topic_shift", "topics", b"topics", "turn_count", b"turn_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__enabled: _TypeAlias = _typing.Literal["enabled"]  # noqa: Y015
     _WhichOneofArgType__enabled: _TypeAlias = _typing.Literal["_enabled", b"_enabled"]  # noqa: Y015
@@ -407,14 +415,14 @@ class ExtractionExample(_message.Message):
     conversation: _builtins.str
     """What was said, at most 2 KiB."""
     @_builtins.property
-    def learned(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The contents that are learned from it, at most 16 of 512 bytes; none: nothing is."""
+    def learned(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExampleMemory]:
+        """What is learned from it, at most 16; none: nothing is."""
 
     def __init__(
         self,
         *,
         conversation: _builtins.str = ...,
-        learned: _abc.Iterable[_builtins.str] | None = ...,
+        learned: _abc.Iterable[Global___ExampleMemory] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -423,6 +431,32 @@ class ExtractionExample(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExtractionExample: _TypeAlias = ExtractionExample  # noqa: Y015
+
+@_typing.final
+class ExampleMemory(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONTENT_FIELD_NUMBER: _builtins.int
+    TOPICS_FIELD_NUMBER: _builtins.int
+    content: _builtins.str
+    """The content, at most 512 bytes."""
+    @_builtins.property
+    def topics(self) -> _containers.RepeatedCompositeFieldContainer[_memory_pb2.Topic]:
+        """What it is about; at most 64."""
+
+    def __init__(
+        self,
+        *,
+        content: _builtins.str = ...,
+        topics: _abc.Iterable[_memory_pb2.Topic] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["content", b"content", "topics", b"topics"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExampleMemory: _TypeAlias = ExampleMemory  # noqa: Y015
 
 @_typing.final
 class ProjectLimits(_message.Message):

@@ -28,7 +28,7 @@ from ricordo.v1 import project_pb2 as ricordo_dot_v1_dot_project__pb2
 from ricordo.v1 import retention_pb2 as ricordo_dot_v1_dot_retention__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16ricordo/v1/store.proto\x12\nricordo.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18ricordo/v1/profile.proto\x1a\x18ricordo/v1/project.proto\x1a\x1aricordo/v1/retention.proto\"\x90\x02\n\x05Store\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12+\n\x08settings\x18\x03 \x01(\x0b\x32\x19.ricordo.v1.StoreSettings\x12\x12\n\ncreator_id\x18\x04 \x01(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x06\x61\x63\x63\x65ss\x18\x07 \x01(\x0e\x32\x17.ricordo.v1.StoreAccess\x12\x14\n\x0c\x64isplay_name\x18\x08 \x01(\t\"\x90\x01\n\nStoreGrant\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x14\n\x0cprincipal_id\x18\x02 \x01(\t\x12)\n\x06\x61\x63\x63\x65ss\x18\x03 \x01(\x0e\x32\x19.ricordo.v1.GrantedAccess\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xfc\x01\n\rStoreSettings\x12\x15\n\x08language\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x30\n\nextraction\x18\x02 \x01(\x0b\x32\x1c.ricordo.v1.ExtractionPolicy\x12\x37\n\x11scoped_extraction\x18\x03 \x03(\x0b\x32\x1c.ricordo.v1.ScopedExtraction\x12(\n\tretention\x18\x04 \x01(\x0b\x32\x15.ricordo.v1.Retention\x12\x32\n\x0fprofile_schemas\x18\x05 \x03(\x0b\x32\x19.ricordo.v1.ProfileSchemaB\x0b\n\t_language\"X\n\x10ScopedExtraction\x12\x12\n\nscope_keys\x18\x01 \x03(\t\x12\x30\n\nextraction\x18\x02 \x01(\x0b\x32\x1c.ricordo.v1.ExtractionPolicy*_\n\x0bStoreAccess\x12\x1c\n\x18STORE_ACCESS_UNSPECIFIED\x10\x00\x12\x15\n\x11STORE_ACCESS_OPEN\x10\x01\x12\x1b\n\x17STORE_ACCESS_RESTRICTED\x10\x02*b\n\rGrantedAccess\x12\x1e\n\x1aGRANTED_ACCESS_UNSPECIFIED\x10\x00\x12\x17\n\x13GRANTED_ACCESS_READ\x10\x01\x12\x18\n\x14GRANTED_ACCESS_WRITE\x10\x02\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16ricordo/v1/store.proto\x12\nricordo.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18ricordo/v1/profile.proto\x1a\x18ricordo/v1/project.proto\x1a\x1aricordo/v1/retention.proto\"\x90\x02\n\x05Store\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12+\n\x08settings\x18\x03 \x01(\x0b\x32\x19.ricordo.v1.StoreSettings\x12\x12\n\ncreator_id\x18\x04 \x01(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x06\x61\x63\x63\x65ss\x18\x07 \x01(\x0e\x32\x17.ricordo.v1.StoreAccess\x12\x14\n\x0c\x64isplay_name\x18\x08 \x01(\t\"\x90\x01\n\nStoreGrant\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x14\n\x0cprincipal_id\x18\x02 \x01(\t\x12)\n\x06\x61\x63\x63\x65ss\x18\x03 \x01(\x0e\x32\x19.ricordo.v1.GrantedAccess\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x9d\x02\n\rStoreSettings\x12\x15\n\x08language\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x30\n\nextraction\x18\x02 \x01(\x0b\x32\x1c.ricordo.v1.ExtractionPolicy\x12\x37\n\x11scoped_extraction\x18\x03 \x03(\x0b\x32\x1c.ricordo.v1.ScopedExtraction\x12(\n\tretention\x18\x04 \x01(\x0b\x32\x15.ricordo.v1.Retention\x12\x32\n\x0fprofile_schemas\x18\x05 \x03(\x0b\x32\x19.ricordo.v1.ProfileSchema\x12\x1f\n\x17without_profile_schemas\x18\x06 \x01(\x08\x42\x0b\n\t_language\"X\n\x10ScopedExtraction\x12\x12\n\nscope_keys\x18\x01 \x03(\t\x12\x30\n\nextraction\x18\x02 \x01(\x0b\x32\x1c.ricordo.v1.ExtractionPolicy*_\n\x0bStoreAccess\x12\x1c\n\x18STORE_ACCESS_UNSPECIFIED\x10\x00\x12\x15\n\x11STORE_ACCESS_OPEN\x10\x01\x12\x1b\n\x17STORE_ACCESS_RESTRICTED\x10\x02*b\n\rGrantedAccess\x12\x1e\n\x1aGRANTED_ACCESS_UNSPECIFIED\x10\x00\x12\x17\n\x13GRANTED_ACCESS_READ\x10\x01\x12\x18\n\x14GRANTED_ACCESS_WRITE\x10\x02\x42W\n\x0e\x64\x65v.ricordo.v1P\x01Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\xaa\x02\nRicordo.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,16 +36,16 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ricordo.v1.store_pb2', _glo
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.ricordo.v1P\001Z6github.com/ricordo/ricordo/gen/go/ricordo/v1;ricordov1\252\002\nRicordo.V1'
-  _globals['_STOREACCESS']._serialized_start=918
-  _globals['_STOREACCESS']._serialized_end=1013
-  _globals['_GRANTEDACCESS']._serialized_start=1015
-  _globals['_GRANTEDACCESS']._serialized_end=1113
+  _globals['_STOREACCESS']._serialized_start=951
+  _globals['_STOREACCESS']._serialized_end=1046
+  _globals['_GRANTEDACCESS']._serialized_start=1048
+  _globals['_GRANTEDACCESS']._serialized_end=1146
   _globals['_STORE']._serialized_start=152
   _globals['_STORE']._serialized_end=424
   _globals['_STOREGRANT']._serialized_start=427
   _globals['_STOREGRANT']._serialized_end=571
   _globals['_STORESETTINGS']._serialized_start=574
-  _globals['_STORESETTINGS']._serialized_end=826
-  _globals['_SCOPEDEXTRACTION']._serialized_start=828
-  _globals['_SCOPEDEXTRACTION']._serialized_end=916
+  _globals['_STORESETTINGS']._serialized_end=859
+  _globals['_SCOPEDEXTRACTION']._serialized_start=861
+  _globals['_SCOPEDEXTRACTION']._serialized_end=949
 # @@protoc_insertion_point(module_scope)

@@ -180,10 +180,13 @@ class StoreSettings(_message.Message):
     SCOPED_EXTRACTION_FIELD_NUMBER: _builtins.int
     RETENTION_FIELD_NUMBER: _builtins.int
     PROFILE_SCHEMAS_FIELD_NUMBER: _builtins.int
+    WITHOUT_PROFILE_SCHEMAS_FIELD_NUMBER: _builtins.int
     language: _builtins.str
     """The language of its text search, one of those PostgreSQL has ("english", "portuguese", ...) or "simple" (no
     stems, no stop words). A change holds for rows written from then on; searches cover every language in use.
     """
+    without_profile_schemas: _builtins.bool
+    """Instead of `profile_schemas`: none, although the project has some."""
     @_builtins.property
     def extraction(self) -> _project_pb2.ExtractionPolicy:
         """How turns become memories here: each field that is given takes the place of the project's."""
@@ -208,10 +211,11 @@ class StoreSettings(_message.Message):
         scoped_extraction: _abc.Iterable[Global___ScopedExtraction] | None = ...,
         retention: _retention_pb2.Retention | None = ...,
         profile_schemas: _abc.Iterable[_profile_pb2.ProfileSchema] | None = ...,
+        without_profile_schemas: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "extraction", b"extraction", "language", b"language", "retention", b"retention"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "extraction", b"extraction", "language", b"language", "profile_schemas", b"profile_schemas", "retention", b"retention", "scoped_extraction", b"scoped_extraction"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_language", b"_language", "extraction", b"extraction", "language", b"language", "profile_schemas", b"profile_schemas", "retention", b"retention", "scoped_extraction", b"scoped_extraction", "without_profile_schemas", b"without_profile_schemas"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__language: _TypeAlias = _typing.Literal["language"]  # noqa: Y015
     _WhichOneofArgType__language: _TypeAlias = _typing.Literal["_language", b"_language"]  # noqa: Y015

@@ -163,7 +163,8 @@ class TenantConnection(ProjectConnection):
 
     @property
     def profile_schemas(self) -> Sequence[ProfileSchema]:
-        return self.store_settings.profile_schemas or self.settings.profile_schemas
+        own = self.store_settings.profile_schemas
+        return self.settings.profile_schemas if own is None else own
 
     def profile_schemas_for(self, scope: Scope) -> list[ProfileSchema]:
         """Those that are for the scope."""

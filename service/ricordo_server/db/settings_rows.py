@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from ricordo_server.domain.consolidation import Trust
 from ricordo_server.domain.context import ContextFormat
-from ricordo_server.domain.extraction import Example, Person, Topic
+from ricordo_server.domain.extraction import Example, ExampleMemory, Person, Topic
 from ricordo_server.domain.extraction_policy import ExtractionPolicy, PolicyChanges
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.profile_schema import ProfileSchema
@@ -70,7 +70,7 @@ def store_settings_from(stored: str, language: str | None) -> StoreSettings:
             for each in columns.get("scoped_extraction", ())
         ),
         retention=_retention_from(columns.get("retention", {})),
-        profile_schemas=_schemas_from(columns.get("profile_schemas", ())),
+        profile_schemas=(_schemas_from(columns["profile_schemas"]) if "profile_schemas" in columns else None),
     )
 
 
@@ -101,14 +101,17 @@ def _retention_from(stored: Mapping[str, Any]) -> Retention:
     return Retention(**ttls, disable_revisions=disabled)
 
 
+def _example_from(stored: Mapping[str, Any]) -> Example:
+    learned = (ExampleMemory(each["content"], tuple(each["topics"])) for each in stored["learned"])
+    return Example(stored["conversation"], tuple(learned))
+
+
 # How fields of a policy are read whose values are not as JSON has them.
 _POLICY_FIELDS: Mapping[str, Callable[[Any], object]] = {
     "kinds": lambda stored: tuple(map(MemoryKind, stored)),
     "prompts": lambda stored: {MemoryKind(kind): prompt for kind, prompt in stored.items()},
     "topics": lambda stored: tuple(Topic(**each) for each in stored),
-    "examples": lambda stored: tuple(
-        Example(each["conversation"], tuple(each["learned"])) for each in stored
-    ),
+    "examples": lambda stored: tuple(map(_example_from, stored)),
     "person": Person,
     "least_trust": Trust,
 }

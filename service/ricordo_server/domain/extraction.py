@@ -41,11 +41,19 @@ class Topic:
 
 
 @dataclass(frozen=True)
+class ExampleMemory:
+    """`topics` as they are stored."""
+
+    content: str
+    topics: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Example:
-    """Few-shot: what was said, and the contents that are learned from it; none: nothing is."""
+    """Few-shot: what was said, and what is learned from it; none: nothing is."""
 
     conversation: str
-    learned: Sequence[str]
+    learned: Sequence[ExampleMemory]
 
 
 class Person(StrEnum):

@@ -27,7 +27,7 @@ class StoreSettings:
     extraction: PolicyChanges = field(default_factory=dict)
     scoped_extraction: Sequence[ScopedExtraction] = ()
     retention: Retention = NO_RETENTION
-    profile_schemas: Sequence[ProfileSchema] = ()
+    profile_schemas: Sequence[ProfileSchema] | None = None
 
     def policy_for(self, project: ExtractionPolicy, scope: Scope) -> ExtractionPolicy:
         """How what is of a scope is extracted: by the rule with the most keys of those that fit."""

@@ -3,7 +3,14 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from ricordo_server.domain.extraction import Compared, ExtractionRequest, Guidance, Person, Utterance
+from ricordo_server.domain.extraction import (
+    Compared,
+    ExampleMemory,
+    ExtractionRequest,
+    Guidance,
+    Person,
+    Utterance,
+)
 from ricordo_server.domain.memory import CUSTOM_TOPIC, MANAGED_TOPIC, MemoryKind
 from ricordo_server.domain.profile_schema import Profile
 from ricordo_server.extraction.prompts import load_prompt
@@ -13,10 +20,11 @@ Message = dict[str, str]
 
 def topic_names(guidance: Guidance) -> Mapping[str, str]:
     """The topics of the project by the names that the model sees."""
-    return {
-        topic.name.removeprefix(MANAGED_TOPIC).removeprefix(CUSTOM_TOPIC): topic.name
-        for topic in guidance.topics
-    }
+    return {_shown(topic.name): topic.name for topic in guidance.topics}
+
+
+def _shown(topic: str) -> str:
+    return topic.removeprefix(MANAGED_TOPIC).removeprefix(CUSTOM_TOPIC)
 
 
 def extraction_messages(request: ExtractionRequest, schema: Mapping[str, object]) -> list[Message]:
@@ -66,9 +74,15 @@ def _topics(guidance: Guidance) -> Iterator[str]:
 
 def _examples(guidance: Guidance) -> Iterator[str]:
     for example in guidance.examples:
-        learned = json.dumps(list(example.learned), ensure_ascii=False)
+        learned = json.dumps(list(map(_learned, example.learned)), ensure_ascii=False)
         said = _quoted(example.conversation)
         yield f"Example. Of this conversation:\n{said}\nthe contents to write down are: {learned}"
+
+
+def _learned(memory: ExampleMemory) -> str | dict[str, object]:
+    if not memory.topics:
+        return memory.content
+    return {"content": memory.content, "topics": list(map(_shown, memory.topics))}
 
 
 def _quoted(text: str) -> str:

@@ -85,7 +85,10 @@ CONFIG: dict[str, Any] = {
                             {"content": {"role": "model", "parts": [{"text": "Here it is."}]}},
                         ]
                     },
-                    "generated_memories": [{"fact": "I drink oolong."}],
+                    "generated_memories": [
+                        {"fact": "I drink oolong.", "topics": [{"custom_memory_topic_label": "tea"}]},
+                        {"fact": "I am polite."},
+                    ],
                 }
             ],
         },
@@ -112,6 +115,45 @@ async def test_how_a_bank_works_is_changed_whole(banks: AsyncMemoryBanks) -> Non
     config = types.ManagedSemanticMemoryConfig(disable_memory_revisions=True)
     changed = await banks.update(name=made.name, managed_semantic_memory_config=config)
     assert (changed.managed_semantic_memory_config, changed.description) == (config, "Of tea")
+
+
+async def test_a_bank_has_none_of_what_its_project_has(live: AsyncClient, banks: AsyncMemoryBanks) -> None:
+    schema = models.ProfileSchema(schema_id="tea-drinker", json_schema=PROFILE)
+    policy = models.ExtractionPolicy(topics=[models.TopicOfInterest(topic="tea")])
+    await live.project.update(models.ProjectChanges(extraction=policy, profile_schemas=(schema,)))
+    customization = types.MemoryBankCustomizationConfig(memory_topics=[], generate_memories_examples=[])
+    config = types.ManagedSemanticMemoryConfig(
+        unstructured_memory_configs=[customization], structured_memory_configs=[]
+    )
+    made = await banks.create(managed_semantic_memory_config=config)
+    assert (await banks.get(name=made.name)).managed_semantic_memory_config == config
+    settings = (await live.stores.get(made.store_id)).settings
+    assert settings.profile_schemas == ()
+    assert settings.extraction is not None
+    assert {"topics", "examples"} <= settings.extraction.model_fields_set
+
+
+@pytest.mark.parametrize(
+    ("config", "advice"),
+    [
+        ({"similarity_search_config": {"embedding_model": "text-embedding-005"}}, "register_embedding_model"),
+        (
+            {"unstructured_memory_configs": [{"consolidation_config": {"revisions_per_candidate_count": 2}}]},
+            "revisions_per_candidate_count",
+        ),
+    ],
+)
+async def test_what_no_bank_has_is_refused_with_advice(
+    banks: AsyncMemoryBanks, config: dict[str, Any], advice: str
+) -> None:
+    with pytest.raises(errors.MemoryClientError, match=advice):
+        await banks.create(managed_semantic_memory_config=config)
+
+
+async def test_a_new_fact_is_compared_with_memories_as_they_are(banks: AsyncMemoryBanks) -> None:
+    one = {"consolidation_config": {"revisionsPerCandidateCount": 1}, "memory_topics": []}
+    made = await banks.create(managed_semantic_memory_config={"unstructured_memory_configs": [one]})
+    assert made.managed_semantic_memory_config.unstructured_memory_configs[0].memory_topics == []
 
 
 async def test_a_bank_says_how_long_memories_are_kept(banks: AsyncMemoryBanks) -> None:

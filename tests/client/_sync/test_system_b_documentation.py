@@ -86,7 +86,10 @@ CONFIG: dict[str, Any] = {
                             {"content": {"role": "model", "parts": [{"text": "Here it is."}]}},
                         ]
                     },
-                    "generated_memories": [{"fact": "I drink oolong."}],
+                    "generated_memories": [
+                        {"fact": "I drink oolong.", "topics": [{"custom_memory_topic_label": "tea"}]},
+                        {"fact": "I am polite."},
+                    ],
                 }
             ],
         },
@@ -113,6 +116,45 @@ def test_how_a_bank_works_is_changed_whole(banks: MemoryBanks) -> None:
     config = types.ManagedSemanticMemoryConfig(disable_memory_revisions=True)
     changed = banks.update(name=made.name, managed_semantic_memory_config=config)
     assert (changed.managed_semantic_memory_config, changed.description) == (config, "Of tea")
+
+
+def test_a_bank_has_none_of_what_its_project_has(live: Client, banks: MemoryBanks) -> None:
+    schema = models.ProfileSchema(schema_id="tea-drinker", json_schema=PROFILE)
+    policy = models.ExtractionPolicy(topics=[models.TopicOfInterest(topic="tea")])
+    live.project.update(models.ProjectChanges(extraction=policy, profile_schemas=(schema,)))
+    customization = types.MemoryBankCustomizationConfig(memory_topics=[], generate_memories_examples=[])
+    config = types.ManagedSemanticMemoryConfig(
+        unstructured_memory_configs=[customization], structured_memory_configs=[]
+    )
+    made = banks.create(managed_semantic_memory_config=config)
+    assert (banks.get(name=made.name)).managed_semantic_memory_config == config
+    settings = (live.stores.get(made.store_id)).settings
+    assert settings.profile_schemas == ()
+    assert settings.extraction is not None
+    assert {"topics", "examples"} <= settings.extraction.model_fields_set
+
+
+@pytest.mark.parametrize(
+    ("config", "advice"),
+    [
+        ({"similarity_search_config": {"embedding_model": "text-embedding-005"}}, "register_embedding_model"),
+        (
+            {"unstructured_memory_configs": [{"consolidation_config": {"revisions_per_candidate_count": 2}}]},
+            "revisions_per_candidate_count",
+        ),
+    ],
+)
+def test_what_no_bank_has_is_refused_with_advice(
+    banks: MemoryBanks, config: dict[str, Any], advice: str
+) -> None:
+    with pytest.raises(errors.MemoryClientError, match=advice):
+        banks.create(managed_semantic_memory_config=config)
+
+
+def test_a_new_fact_is_compared_with_memories_as_they_are(banks: MemoryBanks) -> None:
+    one = {"consolidation_config": {"revisionsPerCandidateCount": 1}, "memory_topics": []}
+    made = banks.create(managed_semantic_memory_config={"unstructured_memory_configs": [one]})
+    assert made.managed_semantic_memory_config.unstructured_memory_configs[0].memory_topics == []
 
 
 def test_a_bank_says_how_long_memories_are_kept(banks: MemoryBanks) -> None:

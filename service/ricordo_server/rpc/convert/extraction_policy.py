@@ -1,13 +1,13 @@
 """How turns become memories, as a project or a store says."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from ricordo.v1 import memory_pb2, project_pb2
 from ricordo_server.domain.consolidation import Trust
 from ricordo_server.domain.errors import invalid_field, over_limit
-from ricordo_server.domain.extraction import EXTRACTED_KINDS, Example, Person, Topic
+from ricordo_server.domain.extraction import EXTRACTED_KINDS, Example, ExampleMemory, Person, Topic
 from ricordo_server.domain.extraction_policy import ExtractionPolicy, PolicyChanges
 from ricordo_server.domain.limits import (
     MAX_EXAMPLE_BYTES,
@@ -18,7 +18,7 @@ from ricordo_server.domain.limits import (
 )
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.promotion import FLUSH, MOST_SNAPSHOT_TURNS
-from ricordo_server.rpc.checks import check_count, check_range, check_text, check_texts
+from ricordo_server.rpc.checks import check_count, check_range, check_text
 from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
 from ricordo_server.rpc.convert.generation import decode_zone
 from ricordo_server.rpc.convert.memories import decode_topics, encode_topic
@@ -26,7 +26,9 @@ from ricordo_server.rpc.convert.times import decode_duration, encode_duration
 
 KIND, PERSON = memory_pb2.MemoryKind.DESCRIPTOR, project_pb2.Person.DESCRIPTOR
 MOST_OVERLAP = 20
-POLICY_FIELDS = tuple(project_pb2.ExtractionPolicy.DESCRIPTOR.fields_by_name)
+# A list or text that is not given is inherited, so these need a word of their own for "none".
+CLEARABLE = ("kinds", "endpoint", "model", "prompts", "topics", "examples")
+POLICY_FIELDS = tuple(set(project_pb2.ExtractionPolicy.DESCRIPTOR.fields_by_name) - {"cleared"})
 # Where the domain has the fields that say when.
 TRIGGERS = {
     "turn_count": "turn_count",
@@ -54,7 +56,18 @@ def decode_policy_changes(message: project_pb2.ExtractionPolicy, field: str) -> 
         "person": decode_enum(message.person, PERSON, Person, f"{field}.person"),
         "least_trust": _decode_trust(message.least_trust, f"{field}.least_trust"),
     }
-    return given | {name: value for name, value in lists_and_texts.items() if value}
+    given |= {name: value for name, value in lists_and_texts.items() if value}
+    return given | _decode_cleared(message.cleared, given, f"{field}.cleared")
+
+
+def _decode_cleared(names: Sequence[str], given: Collection[str], field: str) -> dict[str, object]:
+    """What is as by default, whatever is inherited."""
+    for name in names:
+        if name not in CLEARABLE:
+            raise invalid_field(field, f"{name!r:.64} cannot be cleared; accepted: {', '.join(CLEARABLE)}")
+        if name in given:
+            raise invalid_field(field, f"{name} is given and cleared: choose one")
+    return {name: getattr(ExtractionPolicy(), name) for name in names}
 
 
 def select_changes(policy: ExtractionPolicy, names: Collection[str]) -> PolicyChanges:
@@ -112,9 +125,20 @@ def _decode_examples(message: project_pb2.ExtractionPolicy, field: str) -> tuple
                 limit=MAX_EXAMPLE_BYTES,
                 required=True,
             ),
-            check_texts(f"{field}[{number}].learned", each.learned, most=MAX_EXAMPLE_CONTENTS),
+            _decode_learned(each.learned, f"{field}[{number}].learned"),
         )
         for number, each in enumerate(message.examples)
+    )
+
+
+def _decode_learned(messages: Sequence[project_pb2.ExampleMemory], field: str) -> tuple[ExampleMemory, ...]:
+    check_count(field, len(messages), MAX_EXAMPLE_CONTENTS)
+    return tuple(
+        ExampleMemory(
+            check_text(f"{field}[{number}].content", each.content, required=True),
+            tuple(decode_topics(each.topics, f"{field}[{number}].topics")),
+        )
+        for number, each in enumerate(messages)
     )
 
 
@@ -154,7 +178,7 @@ def encode_extraction_policy(policy: ExtractionPolicy) -> project_pb2.Extraction
     default = ExtractionPolicy()
     if policy == default:
         return None
-    silent = {"kinds", "time_zone", "person", "least_trust"}
+    silent = {*CLEARABLE, "time_zone", "person", "least_trust"}
     given = {
         name: value
         for name, value in vars(policy).items()
@@ -183,7 +207,18 @@ def encode_policy_changes(changes: Mapping[str, Any]) -> project_pb2.ExtractionP
             project_pb2.TopicOfInterest(topic=encode_topic(each.name), description=each.description)
             for each in changes.get("topics", ())
         ],
-        examples=[project_pb2.ExtractionExample(**vars(each)) for each in changes.get("examples", ())],
+        examples=map(_encode_example, changes.get("examples", ())),
+        cleared=[name for name in CLEARABLE if name in changes and not changes[name]],
+    )
+
+
+def _encode_example(example: Example) -> project_pb2.ExtractionExample:
+    return project_pb2.ExtractionExample(
+        conversation=example.conversation,
+        learned=[
+            project_pb2.ExampleMemory(content=each.content, topics=map(encode_topic, each.topics))
+            for each in example.learned
+        ],
     )
 
 

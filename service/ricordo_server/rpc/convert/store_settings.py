@@ -1,10 +1,12 @@
 """What a store has of its own."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 from ricordo.v1 import store_pb2
 from ricordo_server.domain.errors import invalid_field
 from ricordo_server.domain.limits import MAX_SCOPE_PAIRS, MAX_SCOPED_POLICIES
+from ricordo_server.domain.profile_schema import ProfileSchema
 from ricordo_server.domain.store_settings import ScopedExtraction, StoreSettings
 from ricordo_server.rpc.checks import check_count, check_texts
 from ricordo_server.rpc.convert.extraction_policy import decode_policy_changes, encode_policy_changes
@@ -13,7 +15,9 @@ from ricordo_server.rpc.convert.profiles import decode_profile_schemas, encode_p
 from ricordo_server.rpc.convert.retention import decode_retention, encode_retention
 
 # The fields of the settings, which are those of the domain.
-SETTINGS = tuple(store_pb2.StoreSettings.DESCRIPTOR.fields_by_name)
+SETTINGS = tuple(field.name for field in fields(StoreSettings))
+# What an update's mask may name, and the fields that these are.
+MASKED = {**{name: name for name in SETTINGS}, "without_profile_schemas": "profile_schemas"}
 
 
 def decode_store_settings(message: store_pb2.StoreSettings, field: str) -> StoreSettings:
@@ -22,8 +26,16 @@ def decode_store_settings(message: store_pb2.StoreSettings, field: str) -> Store
         extraction=decode_policy_changes(message.extraction, f"{field}.extraction"),
         scoped_extraction=_decode_scoped(message.scoped_extraction, f"{field}.scoped_extraction"),
         retention=decode_retention(message.retention, f"{field}.retention"),
-        profile_schemas=decode_profile_schemas(message.profile_schemas, f"{field}.profile_schemas"),
+        profile_schemas=_decode_schemas(message, field),
     )
+
+
+def _decode_schemas(message: store_pb2.StoreSettings, field: str) -> tuple[ProfileSchema, ...] | None:
+    """None: the project's."""
+    schemas = decode_profile_schemas(message.profile_schemas, f"{field}.profile_schemas")
+    if schemas and message.without_profile_schemas:
+        raise invalid_field(f"{field}.without_profile_schemas", "profile_schemas are given: choose one")
+    return schemas if schemas or message.without_profile_schemas else None
 
 
 def _decode_scoped(
@@ -62,5 +74,6 @@ def encode_store_settings(settings: StoreSettings) -> store_pb2.StoreSettings:
             for each in settings.scoped_extraction
         ],
         retention=encode_retention(settings.retention),
-        profile_schemas=encode_profile_schemas(settings.profile_schemas),
+        profile_schemas=encode_profile_schemas(settings.profile_schemas or ()),
+        without_profile_schemas=settings.profile_schemas == (),
     )

@@ -17,11 +17,16 @@ from ricordo_server.domain.store import (
 )
 from ricordo_server.rpc.checks import check_pattern, check_text
 from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
-from ricordo_server.rpc.convert.store_settings import SETTINGS, decode_store_settings, encode_store_settings
+from ricordo_server.rpc.convert.store_settings import (
+    MASKED,
+    SETTINGS,
+    decode_store_settings,
+    encode_store_settings,
+)
 from ricordo_server.rpc.convert.times import encode_time
 
 FIELDS = ("display_name", "description", "access")
-ACCEPTED_PATHS = (*FIELDS, "settings", *(f"settings.{name}" for name in SETTINGS))
+ACCEPTED_PATHS = (*FIELDS, "settings", *(f"settings.{name}" for name in MASKED))
 ACCESS, GRANTED = store_pb2.StoreAccess.DESCRIPTOR, store_pb2.GrantedAccess.DESCRIPTOR
 
 
@@ -53,7 +58,8 @@ def decode_store_changes(
         fault = f"{unknown[0]!r} cannot be changed" if unknown else "update_mask is required"
         raise invalid_field("update_mask", f"{fault}; accepted: {', '.join(ACCEPTED_PATHS)}")
     draft = decode_store(message, field)
-    settings = set(SETTINGS) if "settings" in paths else {path.partition(".")[2] for path in paths} - {""}
+    named = {path.partition(".")[2] for path in paths} - {""}
+    settings = SETTINGS if "settings" in paths else {MASKED[name] for name in named}
     return StoreChanges(
         {name: getattr(draft, name) for name in FIELDS if name in paths},
         {name: getattr(draft.settings, name) for name in settings},
