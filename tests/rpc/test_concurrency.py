@@ -5,6 +5,8 @@ from collections import Counter
 
 import grpc
 import grpc.aio
+import psycopg
+import pytest
 
 from ricordo.v1 import (
     memory_pb2,
@@ -13,7 +15,8 @@ from ricordo.v1 import (
     session_service_pb2,
     turn_pb2,
 )
-from tests.fixtures.calls import read_refusal
+from tests.fixtures.calls import read_refusal, refusal
+from tests.fixtures.database import TestDatabase
 from tests.fixtures.stubs import Memories, Sessions
 
 pb, turns_pb = memory_service_pb2, session_service_pb2
@@ -160,3 +163,18 @@ async def test_two_batches_with_the_same_keys_both_end(memories: Memories) -> No
     )
     written = sum(result.HasField("memory") for answer in answers for result in answer.results)
     assert written == 100
+
+
+async def test_who_waits_long_for_a_row_is_told_to_try_again(
+    memories: Memories, database: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And holds no connection until its deadline; others of the row are served as ever."""
+    monkeypatch.setattr("ricordo_server.db.connection.LOCK_SECONDS", 0.05)
+    created = (await memories.CreateMemory(pb.CreateMemoryRequest(memory=fact("tea")))).memory
+    with psycopg.connect(database.superuser_url) as holding:
+        holding.execute("SELECT FROM ricordo.memory WHERE memory_id = %s FOR UPDATE", [created.memory_id])
+        deletion = memories.DeleteMemory(pb.DeleteMemoryRequest(memory_id=created.memory_id))
+        code, reason, _ = await refusal(deletion)
+        read = await memories.GetMemory(pb.GetMemoryRequest(memory_id=created.memory_id))
+    assert (code, reason) == (grpc.StatusCode.ABORTED, "WRITE_CONFLICT")
+    assert read.memory == created

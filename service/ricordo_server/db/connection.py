@@ -57,6 +57,8 @@ Entered = TypeVar("Entered", bound="ProjectConnection")
 DIALECT: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 # Whose models a process remembers, about 500 bytes each; of another it asks first.
 MOST_KNOWN_PROJECTS = 10_000
+# The wait for a row that another transaction holds: who waits holds one of few connections.
+LOCK_SECONDS = 10.0
 # The setting `ricordo.project_id` of a transaction that belongs to no project.
 NO_PROJECT = UUID(int=0)
 
@@ -337,9 +339,14 @@ async def _enter_project(connection: AsyncConnection[DictRow], principal: Princi
             "may_administer": _switch(principal.may_administer),
             "any_user": _switch(principal.may_name_any_user),
             "user_ids": list(principal.user_ids),
-            "statement_timeout": str(max(1, int(timeout * 1000))),
+            "statement_timeout": _milliseconds(timeout),
+            "lock_timeout": _milliseconds(LOCK_SECONDS),
         },
     )
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(max(1, int(seconds * 1000)))
 
 
 def _switch(value: bool) -> str:

@@ -15,6 +15,7 @@ REASON_BY_STATE: dict[str, tuple[Reason, str] | tuple[Reason, str, str]] = {
     "57014": (Reason.DEADLINE_EXCEEDED, "the deadline passed before the work was done: allow more time"),
     "40001": (Reason.WRITE_CONFLICT, "concurrent writers collided: try again"),
     "40P01": (Reason.WRITE_CONFLICT, "concurrent writers collided: try again"),
+    "55P03": (Reason.WRITE_CONFLICT, "others held for long what this needs: try again"),
     # The row that a new one belongs to went away meanwhile, as a deleted store: the next attempt sees it gone.
     "23503": (Reason.WRITE_CONFLICT, "what this belongs to was deleted meanwhile: look whether it is there"),
     "23505": (

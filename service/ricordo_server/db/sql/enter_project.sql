@@ -10,4 +10,5 @@ SELECT
   set_config('ricordo.store_writable', '', true),
   set_config('ricordo.may_publish', '', true),
   set_config('TimeZone', 'UTC', true), -- elsewhere a time near year 1 or 9999 is one Python cannot hold
-  set_config('statement_timeout', %(statement_timeout)s, true)
+  set_config('statement_timeout', %(statement_timeout)s, true),
+  set_config('lock_timeout', %(lock_timeout)s, true)
