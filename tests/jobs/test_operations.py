@@ -52,6 +52,16 @@ async def test_facts_are_made_memories_when_a_worker_comes(client: AsyncClient, 
     assert await contents(client) == sorted(FACTS)
 
 
+async def test_documents_are_distilled_when_a_worker_comes(client: AsyncClient, settings: Settings) -> None:
+    handle = await client.extraction.generate(facts=FACTS, scope=ANN, kinds=["document"], wait=False)
+    async with worker(settings, *operations.KINDS):
+        made = await handle.result(timeout=60)
+    assert [(each.memory.key, each.memory.content) for each in made.memories] == [
+        ("/general.md", "\n".join(FACTS))
+    ]
+    assert await contents(client) == ["\n".join(FACTS)]
+
+
 async def test_an_operation_outlives_the_server_that_took_it(settings: Settings) -> None:
     operation_id = ""
     for _ in range(2):

@@ -211,7 +211,7 @@ async def test_a_repeat_with_a_request_id_gets_the_first_answer(world: World) ->
         (pb.GenerateMemoriesRequest(scope=ANN, turns=pb.InlineTurns()), "INVALID_FIELD", "turns.turns"),
         (pb.GenerateMemoriesRequest(scope=ANN, turns=inline("a", role="")), "INVALID_FIELD", "turns.turns[0].role"),
         (
-            pb.GenerateMemoriesRequest(scope=ANN, turns=inline("a"), kinds=[m.MEMORY_KIND_DOCUMENT]),
+            pb.GenerateMemoriesRequest(scope=ANN, turns=inline("a"), kinds=[m.MEMORY_KIND_CUSTOM]),
             "INVALID_FIELD", "kinds[0]",
         ),
         (

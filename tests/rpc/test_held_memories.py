@@ -135,6 +135,18 @@ async def test_what_is_approved_is_a_memory_that_names_its_turn(world: World, fa
     assert await held(world) == []
 
 
+async def test_what_is_to_be_a_line_is_one_when_it_is_approved(world: World, fake: FakeChat) -> None:
+    await world.say(SECRET, role="tool")
+    fake.script = [items(fact(SECRET, 1, SECRET))]
+    assert (await world.learn(kinds=[m.MEMORY_KIND_DOCUMENT])).report.held_count == 1
+    [waiting] = await held(world)
+    assert (waiting.memory.key, waiting.memory.content) == ("/general.md", SECRET)
+    [made] = (await approve(world, waiting)).memories
+    assert (made.memory.key, made.memory.content) == ("/general.md", SECRET)
+    assert made.memory.provenance.trust == "tool"
+    assert await held(world) == []
+
+
 async def test_what_is_approved_meets_what_is_known(world: World, fake: FakeChat) -> None:
     [waiting] = await hold(world, fake)
     await world.state(SECRET)

@@ -20,6 +20,7 @@ class GenerationOptions(TypedDict, total=False):
     scope: models.Scope | None
     kinds: Collection[models.MemoryKind | str]
     time_zone: str
+    instructions: str
     consolidate: bool
     allowed_topics: Sequence[models.Topic]
     metadata: Mapping[str, object] | None
@@ -40,6 +41,7 @@ def generate_request(
     scope: models.Scope | None,
     kinds: Collection[models.MemoryKind | str],
     time_zone: str,
+    instructions: str,
     consolidate: bool,
     allowed_topics: Sequence[models.Topic],
     metadata: Mapping[str, object],
@@ -71,6 +73,7 @@ def generate_request(
         revision_options=memories.encode_revision_options(revision_options),
         dry_run=dry_run,
         in_background=in_background,
+        instructions=instructions,
         request_id=paging.fresh(request_id),
     )
 

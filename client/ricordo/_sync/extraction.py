@@ -51,6 +51,7 @@ class Extraction:
         scope: models.Scope | None = None,
         kinds: Collection[MemoryKind | str] = (),
         time_zone: str = "",
+        instructions: str = "",
         consolidate: bool = True,
         allowed_topics: Sequence[models.Topic] = (),
         metadata: Mapping[str, object] | None = None,
@@ -72,8 +73,9 @@ class Extraction:
             facts: Facts as they are, 1 to 500.
             scope: Whose memories: a user or labels. With `session`, None means the session's own.
             kinds: What to extract: semantic, episodic, procedural, taxonomic, profile; none: semantic, and profile
-                where there is a schema for the scope.
+                where there is a schema for the scope. `document` alone: facts become lines of documents by topic.
             time_zone: The IANA zone that `turns` are in; empty: the project's.
+            instructions: What to look for, in place of the prompts, at most 4,096 characters; not with `facts`.
             consolidate: False: no memory is updated or replaced for what is said now.
             allowed_topics: Keep only what is about one of these; none: everything.
             metadata: For each memory made or updated.
@@ -90,7 +92,8 @@ class Extraction:
             MemoryClientError: Not exactly one of session, turns and facts was given.
             NotFoundError: There is no such session.
             ServiceUnavailableError: The extraction model cannot be reached.
-            MemoryBadRequestError: The model has no use for these turns (EXTRACTION_FAILED).
+            MemoryBadRequestError: The model has no use for these turns (EXTRACTION_FAILED), or there are
+                `instructions` and no model.
         """
         request = generate_request(
             session=session,
@@ -99,6 +102,7 @@ class Extraction:
             scope=scope,
             kinds=kinds,
             time_zone=time_zone,
+            instructions=instructions,
             consolidate=consolidate,
             allowed_topics=allowed_topics,
             metadata=metadata or {},

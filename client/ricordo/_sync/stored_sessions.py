@@ -15,7 +15,7 @@ from ricordo._sync.pager import Pager
 from ricordo._sync.sessions import Sessions
 from ricordo._sync.store_entries import StoredEntry
 from ricordo.errors import MemoryClientError, NotFoundError
-from ricordo.models import Matching, MetadataValue, Scope, SessionItem
+from ricordo.models import Matching, MemoryKind, MetadataValue, Scope, SessionItem
 
 # As many turns as one extraction takes.
 PASSAGE = 500
@@ -177,27 +177,47 @@ class StoredSession:
         self._parts.sessions.clear(self._scope, timeout=timeout, **self._where)
 
     def extract_memories(
-        self, *, memory_store: str, dry_run: bool = False, timeout: float | None = None
+        self,
+        memory_store: str,
+        instructions: str | None = None,
+        *,
+        dry_run: bool = False,
+        timeout: float | None = None,
     ) -> list[StoredEntry]:
-        """Makes memories of what was said, and waits for them.
+        """Distils what was said into entries by topic, such as /user-preferences.md, and waits for them.
+
+        What an entry says already is not written again, and what contradicts a line takes its place.
 
         Args:
             memory_store: Where they are written, for the same actor: an id, or memory-stores/<id>. In the session's
                 own store they name the turns they rest on.
+            instructions: What to look for, at most 4,096 characters; None: as the store or the project says.
             dry_run: Only say what would be written.
             timeout: Seconds for each 500 items; extracting waits for the model.
 
         Returns:
-            What was, or would be, written.
+            The entries that were, or would be, made or changed, as they are then; each once.
+
+        Raises:
+            MemoryBadRequestError: There are `instructions`, and the server reads by rules.
         """
         store = store_id_of(memory_store)
-        made: list[StoredEntry] = []
+        made: dict[str, StoredEntry] = {}
         for source in self._sources(store, timeout):
             generation = self._parts.extraction.generate(
-                **source, scope=Scope(user_id=self.actor_id), dry_run=dry_run, store=store, timeout=timeout
+                **source,
+                scope=Scope(user_id=self.actor_id),
+                kinds=[MemoryKind.DOCUMENT],
+                instructions=instructions or "",
+                dry_run=dry_run,
+                store=store,
+                timeout=timeout,
             )
-            made += [StoredEntry.of(each.memory, self._parts.memories, store) for each in generation.memories]
-        return made
+            entries = [
+                StoredEntry.of(each.memory, self._parts.memories, store) for each in generation.memories
+            ]
+            made |= {entry.path: entry for entry in entries}
+        return list(made.values())
 
     def _sources(self, store: str, timeout: float | None) -> Iterator[dict[str, Any]]:
         """The session, 500 turns at a time: by reference in its own store, else by what was said."""

@@ -66,6 +66,7 @@ class GenerateMemoriesRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     REVISION_OPTIONS_FIELD_NUMBER: _builtins.int
     IN_BACKGROUND_FIELD_NUMBER: _builtins.int
+    INSTRUCTIONS_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store; empty: `default`."""
     disable_consolidation: _builtins.bool
@@ -82,6 +83,10 @@ class GenerateMemoriesRequest(_message.Message):
     """
     in_background: _builtins.bool
     """Do not wait: answer an operation, and work in the background. Not with `dry_run`."""
+    instructions: _builtins.str
+    """What to look for, in place of the prompts of the kinds (but PROFILE's): at most 4,096 characters. Not with `facts`;
+    INVALID_ARGUMENT / INVALID_FIELD where turns are read by rules, which follow none.
+    """
     @_builtins.property
     def scope(self) -> _scope_pb2.Scope:
         """Whose memories: user and labels, without session_id. With `session` it may be left out: the session's own then."""
@@ -101,7 +106,8 @@ class GenerateMemoriesRequest(_message.Message):
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[_memory_pb2.MemoryKind.ValueType]:
         """Which kinds to extract: SEMANTIC, EPISODIC, PROCEDURAL, TAXONOMIC, PROFILE. None: SEMANTIC, and PROFILE where there is
-        a schema for the scope. Facts are SEMANTIC.
+        a schema for the scope. Facts are SEMANTIC. Or DOCUMENT alone: facts become lines of the user's documents, by topic
+        (/user-preferences.md), as pipelines write them; without `metadata` then.
         """
 
     @_builtins.property
@@ -133,10 +139,11 @@ class GenerateMemoriesRequest(_message.Message):
         request_id: _builtins.str = ...,
         revision_options: _memory_pb2.RevisionOptions | None = ...,
         in_background: _builtins.bool = ...,
+        instructions: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts", "revision_options", b"revision_options", "scope", b"scope", "session", b"session", "source", b"source", "turns", b"turns"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_topics", b"allowed_topics", "disable_consolidation", b"disable_consolidation", "dry_run", b"dry_run", "facts", b"facts", "in_background", b"in_background", "kinds", b"kinds", "metadata", b"metadata", "metadata_merge_strategy", b"metadata_merge_strategy", "request_id", b"request_id", "revision_options", b"revision_options", "scope", b"scope", "session", b"session", "source", b"source", "store_id", b"store_id", "turns", b"turns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed_topics", b"allowed_topics", "disable_consolidation", b"disable_consolidation", "dry_run", b"dry_run", "facts", b"facts", "in_background", b"in_background", "instructions", b"instructions", "kinds", b"kinds", "metadata", b"metadata", "metadata_merge_strategy", b"metadata_merge_strategy", "request_id", b"request_id", "revision_options", b"revision_options", "scope", b"scope", "session", b"session", "source", b"source", "store_id", b"store_id", "turns", b"turns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["session", "turns", "facts"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015

@@ -146,7 +146,8 @@ Global___Pipeline: _TypeAlias = Pipeline  # noqa: Y015
 @_typing.final
 class PipelinePolicy(_message.Message):
     """What of the extraction policy a pipeline has of its own; all else (topics, examples, time zone, whose words are
-    trusted) is that of the store whose sessions are read. What that holds back for review is left out of documents.
+    trusted) is that of the store whose sessions are read. What that holds back waits in the store that is written: see
+    ListHeldMemories.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

@@ -4,70 +4,54 @@ What a line says already is not written again, what contradicts one takes its pl
 document of its topic. The documents are read and compared first, and written only if they still are as they were.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ricordo_server.app import embeddings
-from ricordo_server.app.consolidation import NEAREST, RELATED_COSINE
+from ricordo_server.app.consolidation import NEAREST, RELATED_COSINE, Checkpoint
 from ricordo_server.app.consolidation_writes import sources_of, weight_of
-from ricordo_server.app.document_writes import DocumentEdit, write_edits
+from ricordo_server.app.document_plans import Line, about, edits_of, path_of, split_lines
+from ricordo_server.app.document_writes import DocumentEdit, preview_edits, write_edits
 from ricordo_server.app.limiter import LlmMeter
 from ricordo_server.app.services import Services
 from ricordo_server.app.transactions import in_store, write_store
 from ricordo_server.db import memories as memories_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.consolidation import lock_consolidation
-from ricordo_server.db.sources import Source
+from ricordo_server.db.held_memories import hold_candidates
+from ricordo_server.db.sources import get_line_times
+from ricordo_server.db.turns import hold_turns
 from ricordo_server.domain.call import Call
-from ricordo_server.domain.consolidation import Decision, Neighbour, Outcome, Weighed, cosine, decide
-from ricordo_server.domain.documents import fits, lines_of, one_line, parts_of, replaced, slug_of, with_line
+from ricordo_server.domain.consolidation import (
+    Decision,
+    Neighbour,
+    Outcome,
+    Weighed,
+    cosine,
+    decide,
+)
 from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
-from ricordo_server.domain.extraction import ADD, Candidate, Compared, Proposal
+from ricordo_server.domain.extraction import ADD, Compared, Proposal
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
-from ricordo_server.domain.generation import Learned
-from ricordo_server.domain.memory import CUSTOM_TOPIC, MANAGED_TOPIC, Memory, MemoryKind, MemoryQuery
+from ricordo_server.domain.filter import Filter
+from ricordo_server.domain.generation import Dropped, Generation, GenerationRules, Learned
+from ricordo_server.domain.memory import Memory, MemoryKind, MemoryQuery
 from ricordo_server.domain.paging import OrderBy, PageRequest
 from ricordo_server.domain.ports import Vector
-from ricordo_server.domain.scope import Exactly, Scope, Visibility
+from ricordo_server.domain.scope import Exactly, Scope
 
 # Of one user; the newest come first, and what is beyond is neither compared nor changed.
 MOST_DOCUMENTS = 500
 ATTEMPTS = 3
 
-Commit = Callable[[TenantConnection], Awaitable[None]]
-
 
 @dataclass(frozen=True)
-class Written:
-    """How many documents were made, and how many changed; and these, as they are now."""
+class Plan:
+    """What is to be written, and how many candidates a line says already."""
 
-    created: int = 0
-    updated: int = 0
-    documents: Sequence[Memory] = ()
-
-    def __add__(self, other: "Written") -> "Written":
-        documents = [*self.documents, *other.documents]
-        return Written(self.created + other.created, self.updated + other.updated, documents)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of a document, as the memory that the rules of consolidation see."""
-
-    document: Memory
-    text: str
-    memory: Memory
-
-
-@dataclass
-class Draft:
-    """What a document is to say, and what its lines rest on; `document` is None of one that is new."""
-
-    path: str
-    document: Memory | None
-    content: str
-    rests: list[tuple[str, Candidate]] = field(default_factory=list)
+    edits: Sequence[DocumentEdit] = ()
+    known: int = 0
 
 
 async def distill(
@@ -76,49 +60,102 @@ async def distill(
     store_id: str,
     policy: ExtractionPolicy,
     learned: Learned,
-    commit: Commit,
-) -> Written:
-    """Writes what was learned of one user into that user's documents; `commit` belongs to the same transaction.
+    rules: GenerationRules,
+    checkpoint: Checkpoint | None = None,
+    *,
+    turns_here: bool = False,
+) -> Generation:
+    """Writes facts that were learned of one user into that user's documents; `checkpoint` is in the same transaction.
+
+    `turns_here`: the turns are this store's, and what is learned must not outlive one that is deleted meanwhile.
 
     Raises:
         StepError: no proposal could be had.
-        DomainError: the database refused, or the commit did; WRITE_CONFLICT when others kept changing the documents.
+        DomainError: the database refused, or the checkpoint did; WRITE_CONFLICT when others kept changing the
+            documents, or turns were deleted.
     """
+
+    async def work(connection: TenantConnection) -> Generation:
+        await _hold_turns(connection, learned, turns_here=turns_here)
+        await lock_consolidation(connection, learned.scope, MemoryKind.DOCUMENT)
+        written = await write_edits(connection, learned, plan.edits, rules.revision_options)
+        held = await hold_candidates(connection, as_held(learned), rules)
+        dropped = Dropped(known=plan.known + len(learned.held) - held, held=held)
+        generation = Generation(written, learned.dropped + dropped)
+        if checkpoint:
+            await checkpoint(connection, generation)
+        return generation
+
     for attempt in range(1, ATTEMPTS + 1):
-        edits = await _plan(services, call, store_id, policy, learned)
+        plan = await _plan(services, call, store_id, policy, learned, rules)
         try:
-            written = await _write(services, call, store_id, learned, edits, commit)
-            break
+            generation = await write_store(services.database, call, store_id, work)
+            return await embed_generated(services, call, store_id, generation)
         except DomainError as error:
             if error.reason is not Reason.WRITE_CONFLICT or attempt == ATTEMPTS:
                 raise
-    for document in written.documents:
-        await embeddings.complete_vectors(services, call, store_id, document, lambda memory: memory)
-    return written
+    raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-async def _write(
+async def preview_distillation(
     services: Services,
     call: Call,
     store_id: str,
+    policy: ExtractionPolicy,
     learned: Learned,
-    edits: Sequence[DocumentEdit],
-    commit: Commit,
-) -> Written:
-    async def work(connection: TenantConnection) -> Written:
-        await lock_consolidation(connection, learned.scope, MemoryKind.DOCUMENT)
-        documents = await write_edits(connection, learned, edits)
-        await commit(connection)
-        created = sum(edit.document is None for edit in edits)
-        updated = sum(edit.document is not None and edit.content != edit.document.content for edit in edits)
-        return Written(created, updated, documents)
+    rules: GenerationRules,
+) -> Generation:
+    """What `distill` would do now; nothing is written.
 
-    return await write_store(services.database, call, store_id, work)
+    Raises:
+        StepError: no proposal could be had.
+    """
+    plan = await _plan(services, call, store_id, policy, learned, rules)
+    async with in_store(services.database, call, store_id) as connection:
+        shown = preview_edits(connection, learned, plan.edits)
+    return Generation(shown, learned.dropped + Dropped(known=plan.known, held=len(learned.held)))
 
 
-async def list_documents(connection: TenantConnection, scope: Scope) -> list[Memory]:
-    """The private documents of exactly one user and these labels, of no session; last changed first."""
-    query = MemoryQuery(Exactly(scope), Visibility.PRIVATE, [MemoryKind.DOCUMENT])
+async def embed_generated(
+    services: Services, call: Call, store_id: str, generation: Generation
+) -> Generation:
+    """Vectors follow in transactions of their own, and so do they in what a repeat of the call gets."""
+    for made in generation.memories:
+        complete = await embeddings.complete_vectors(
+            services, call, store_id, made.memory, generation.showing
+        )
+        generation = generation.showing(complete)
+    return generation
+
+
+def as_held(learned: Learned) -> Learned:
+    """What is held back of it, as the lines that it would become and the documents that they would go to."""
+    held = [replace(each, kind=MemoryKind.DOCUMENT, key=path_of(each)) for each in learned.held]
+    return replace(learned, kind=MemoryKind.DOCUMENT, held=held)
+
+
+def as_learned(held: Learned) -> Learned:
+    """What was held back, as the facts that it was learned as."""
+    facts = [replace(each, kind=MemoryKind.SEMANTIC, key=None) for each in held.candidates]
+    return replace(held, kind=MemoryKind.SEMANTIC, candidates=facts)
+
+
+async def _hold_turns(connection: TenantConnection, learned: Learned, *, turns_here: bool) -> None:
+    """Those of other stores are theirs to lock, and `forget_elsewhere` follows their deletion."""
+    turn_ids = [
+        source.turn_id
+        for candidate in (*learned.candidates, *learned.held)
+        for source in sources_of(learned, candidate)
+    ]
+    if not await hold_turns(connection, turn_ids) and turns_here:
+        raise DomainError(Reason.WRITE_CONFLICT, "turns were deleted while they were read: try again")
+
+
+async def list_documents(
+    connection: TenantConnection, scope: Scope, condition: Filter | None = None
+) -> list[Memory]:
+    """The documents of exactly one user and these labels, of no session; last changed first."""
+    query = MemoryQuery(Exactly(scope), kinds=[MemoryKind.DOCUMENT], filter=condition)
     newest = [OrderBy("update_time", descending=True)]
     return list(
         (await memories_db.list_memories(connection, query, newest, PageRequest(MOST_DOCUMENTS))).items
@@ -126,14 +163,20 @@ async def list_documents(connection: TenantConnection, scope: Scope) -> list[Mem
 
 
 async def _plan(
-    services: Services, call: Call, store_id: str, policy: ExtractionPolicy, learned: Learned
-) -> list[DocumentEdit]:
+    services: Services,
+    call: Call,
+    store_id: str,
+    policy: ExtractionPolicy,
+    learned: Learned,
+    rules: GenerationRules,
+) -> Plan:
     if not learned.candidates:
-        return []
+        return Plan()
     async with in_store(services.database, call, store_id) as connection:
-        documents = await list_documents(connection, learned.scope)
+        documents = await list_documents(connection, learned.scope, about(learned.candidates))
+        said_times = await get_line_times(connection, [document.memory_id for document in documents])
         model_id = connection.embedding_model.model_id
-    lines = _lines_near(learned, documents)
+    lines = split_lines(documents, said_times)
     texts = [*(candidate.content for candidate in learned.candidates), *(line.text for line in lines)]
     vectors = [_first(each, model_id) for each in await embeddings.embed_documents(services, call, texts)]
     count = len(learned.candidates)
@@ -141,32 +184,21 @@ async def _plan(
         Weighed(candidate, vector, *weight_of(learned, candidate))
         for candidate, vector in zip(learned.candidates, vectors[:count], strict=True)
     ]
-    neighbours = [Neighbour(line.memory, vector) for line, vector in zip(lines, vectors[count:], strict=True)]
-    proposals = await _ask(services, call, policy, weighed, neighbours)
+    neighbours = _neighbours(lines, vectors[count:])
+    proposals = await _ask(services, call, policy, weighed, neighbours) if rules.consolidate else {}
     proposed = [replace(each, proposal=proposals.get(at, ADD)) for at, each in enumerate(weighed)]
-    return _edits(learned, documents, lines, decide(proposed, neighbours))
+    decisions = decide(proposed, neighbours)
+    return Plan(edits_of(learned, documents, lines, decisions), _count_known(decisions))
 
 
-def _lines_near(learned: Learned, documents: Sequence[Memory]) -> list[Line]:
-    """The lines of the documents in which the candidates' topics are."""
-    slugs = {_slug(candidate) for candidate in learned.candidates}
+def _neighbours(lines: Sequence[Line], vectors: Sequence[Vector | None]) -> list[Neighbour]:
     return [
-        Line(
-            document,
-            text,
-            replace(document, memory_id=f"{document.memory_id}#{number}", content=text, key=None),
-        )
-        for document in documents
-        if any((document.key or "").startswith(f"/{slug}") for slug in slugs)
-        for number, text in enumerate(lines_of(document.content))
+        Neighbour(line.memory, vector, line.said_time) for line, vector in zip(lines, vectors, strict=True)
     ]
 
 
-def _slug(candidate: Candidate) -> str:
-    topic = candidate.topics[0] if candidate.topics else ""
-    if topic.startswith(MANAGED_TOPIC):
-        topic = topic.replace("_", "-")
-    return slug_of(topic.removeprefix(MANAGED_TOPIC).removeprefix(CUSTOM_TOPIC))
+def _count_known(decisions: Sequence[Decision]) -> int:
+    return sum(decision.outcome is Outcome.KNOWN for decision in decisions)
 
 
 def _first(vectors: VectorsByModel, model_id: int) -> Vector | None:
@@ -201,49 +233,3 @@ def _related(each: Weighed, neighbours: Sequence[Neighbour]) -> list[Memory]:
     scored = [(cosine(each.vector, near.vector), near) for near in neighbours if near.vector is not None]
     near = sorted((pair for pair in scored if pair[0] >= RELATED_COSINE), key=lambda pair: -pair[0])
     return [found.memory for _, found in near[:NEAREST]]
-
-
-def _edits(
-    learned: Learned, documents: Sequence[Memory], lines: Sequence[Line], decisions: Sequence[Decision]
-) -> list[DocumentEdit]:
-    drafts = {
-        document.key or "": Draft(document.key or "", document, document.content) for document in documents
-    }
-    by_line = {line.memory.memory_id: line for line in lines}
-    for decision in decisions:
-        text = one_line(decision.weighed.candidate.content)
-        line = by_line[decision.target.memory_id] if decision.target else None
-        if decision.outcome is Outcome.CREATED:
-            draft = _open_draft(drafts, decision.weighed.candidate, text)
-            draft.content = with_line(draft.content, text)
-        elif line is None:
-            continue
-        else:
-            draft = drafts[line.document.key or ""]
-            text = line.text if decision.outcome is Outcome.KNOWN else text
-            draft.content = replaced(draft.content, line.text, text)
-        draft.rests.append((text, decision.weighed.candidate))
-    return [
-        DocumentEdit(draft.path, draft.document, draft.content, _sources(learned, draft.rests))
-        for draft in drafts.values()
-        if draft.rests
-    ]
-
-
-def _open_draft(drafts: dict[str, Draft], candidate: Candidate, text: str) -> Draft:
-    """The topic's first document that has room and may be written; what people pinned goes on in another."""
-    for path in parts_of(f"/{_slug(candidate)}.md"):
-        draft = drafts.setdefault(path, Draft(path, None, ""))
-        is_pinned = draft.document is not None and draft.document.pinned
-        if not is_pinned and fits(draft.content, text):
-            return draft
-    raise AssertionError("unreachable: there is always another part")
-
-
-def _sources(learned: Learned, rests: Sequence[tuple[str, Candidate]]) -> list[Source]:
-    """One for each turn of a ground: of a document it quotes the lines that rest there, so that they go with it."""
-    quoted: dict[tuple[str, str], tuple[Source, list[str]]] = {}
-    for text, candidate in rests:
-        for source in sources_of(learned, candidate):
-            quoted.setdefault((source.ground, source.turn_id), (source, []))[1].append(text)
-    return [replace(source, quote="\n".join(dict.fromkeys(texts))) for source, texts in quoted.values()]

@@ -1,6 +1,7 @@
 """Of a distilled document the lines go that rest on deleted turns alone, and every revision that shows them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ricordo_server.db import attributes as attributes_db
 from ricordo_server.db import embeddings as vectors_db
@@ -38,7 +39,7 @@ async def _forget(
         return Forgetting(remove=[revision for revision in shown if revision != document.revision])
     if not lines_of(content):
         return Forgetting(purge=True)
-    await _rewrite(connection, document, content)
+    await _rewrite(connection, document, content, going)
     return Forgetting(remove=shown)
 
 
@@ -53,9 +54,10 @@ def _lost_lines(document: Memory, quotations: Sequence[Quotation], going: set[st
     return lost - kept
 
 
-async def _rewrite(connection: TenantConnection, document: Memory, content: str) -> None:
+async def _rewrite(connection: TenantConnection, document: Memory, content: str, going: set[str]) -> None:
     """Housekeeping embeds it anew: no model is waited for while rows are locked. No quota stands in the way."""
-    changes = {"content": content}
+    named = [turn_id for turn_id in document.provenance.turn_ids if turn_id not in going]
+    changes = {"content": content, "provenance": replace(document.provenance, turn_ids=named)}
     written = await memories_db.restore_memory(connection, document.memory_id, changes, document.revision)
     if written is None:
         return

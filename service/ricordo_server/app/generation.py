@@ -1,10 +1,11 @@
 """Memories made of turns or of given facts, while the caller waits or as an operation."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from ricordo_server.app.consolidation import Prepared, consolidate, prepare, preview
+from ricordo_server.app.consolidation import Checkpoint, Prepared, consolidate, prepare, preview
+from ricordo_server.app.distillation import distill, preview_distillation
 from ricordo_server.app.extraction import learn, passage_of
 from ricordo_server.app.operations import (
     finish_operation,
@@ -23,7 +24,7 @@ from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.candidates import keep_storable, keep_topics
 from ricordo_server.domain.consolidation import Trust
-from ricordo_server.domain.errors import RETRYABLE, DomainError, Reason
+from ricordo_server.domain.errors import RETRYABLE, DomainError, Reason, invalid_field
 from ricordo_server.domain.extraction import Candidate, Quote, Utterance
 from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.failure import FailureClass, StepError
@@ -65,7 +66,10 @@ async def generate_memories(
     """
     _check_may_order(call, order)
     try:
-        prepared = await _prepare(services, call, store_id, order, rules)
+        reading = await _read(services, call, store_id, order, rules)
+        if order.asks_documents:
+            return await _distill(services, call, store_id, reading, rules, dry_run=dry_run)
+        prepared = await _prepare(services, call, store_id, reading, rules)
     except StepError as failure:
         raise as_refusal(failure) from failure
     if dry_run:
@@ -124,8 +128,12 @@ async def run_generation(
         await get_open_request(services, call, store_id, operation_id)
 
     try:
-        prepared = await _prepare(services, call, store_id, order, rules, go_on)
-        await consolidate(services, call, store_id, prepared, rules, checkpoint)
+        reading = await _read(services, call, store_id, order, rules)
+        if order.asks_documents:
+            await _distill(services, call, store_id, reading, rules, checkpoint)
+        else:
+            prepared = await _prepare(services, call, store_id, reading, rules, go_on)
+            await consolidate(services, call, store_id, prepared, rules, checkpoint)
     except DomainError as refusal:
         if refusal.reason in RETRYABLE:
             raise
@@ -136,27 +144,69 @@ async def _go_on() -> None:
     """Nobody stops a call but its own deadline."""
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What is to be learned from, by which policy; facts that were given are learned as they are."""
+
+    order: GenerationOrder
+    policy: ExtractionPolicy
+    source: Passage | Learned
+
+
+async def _read(
+    services: Services, call: Call, store_id: str, order: GenerationOrder, rules: GenerationRules
+) -> Reading:
+    async with in_store(services.database, call, store_id) as connection:
+        policy = connection.policy_for(_owner(order)).about(rules.allowed_topics).told(order.instructions)
+        source = await _read_source(connection, policy, order)
+        profiles = await read_profiles(connection, _owner(order))
+    if isinstance(source, Passage):
+        source = replace(source, profiles=profiles)
+    if order.instructions and not services.choose_extractor(policy.endpoint).follows_instructions:
+        message = "turns are read by rules here, which no text tells anything: leave instructions out, or use a model"
+        raise invalid_field("instructions", message)
+    return Reading(order, policy, source)
+
+
+async def _learn(services: Services, call: Call, reading: Reading, kind: MemoryKind) -> Learned:
+    if isinstance(reading.source, Learned):
+        return reading.source
+    return await learn(services, call, reading.policy, reading.source, kind)
+
+
 async def _prepare(
     services: Services,
     call: Call,
     store_id: str,
-    order: GenerationOrder,
+    reading: Reading,
     rules: GenerationRules,
     go_on: Callable[[], Awaitable[None]] = _go_on,
 ) -> list[Prepared]:
     """`go_on` is asked between two steps that take long; it raises where nobody wants the rest."""
-    async with in_store(services.database, call, store_id) as connection:
-        policy = connection.policy_for(_owner(order)).about(rules.allowed_topics)
-        read = await _read(connection, policy, order)
-        profiles = await read_profiles(connection, _owner(order))
-    if isinstance(read, Passage):
-        read = replace(read, profiles=profiles)
     prepared: list[Prepared] = []
-    for kind in order.kinds:
+    for kind in reading.order.kinds:
         await go_on()
-        learned = await learn(services, call, policy, read, kind) if isinstance(read, Passage) else read
-        prepared.append(await prepare(services, call, store_id, policy, learned, rules))
+        learned = await _learn(services, call, reading, kind)
+        prepared.append(await prepare(services, call, store_id, reading.policy, learned, rules))
     return prepared
+
+
+async def _distill(
+    services: Services,
+    call: Call,
+    store_id: str,
+    reading: Reading,
+    rules: GenerationRules,
+    checkpoint: Checkpoint | None = None,
+    *,
+    dry_run: bool = False,
+) -> Generation:
+    learned = await _learn(services, call, reading, MemoryKind.SEMANTIC)
+    if dry_run:
+        return await preview_distillation(services, call, store_id, reading.policy, learned, rules)
+    return await distill(
+        services, call, store_id, reading.policy, learned, rules, checkpoint, turns_here=True
+    )
 
 
 def _owner(order: GenerationOrder) -> Scope:
@@ -166,7 +216,7 @@ def _owner(order: GenerationOrder) -> Scope:
     return order.scope or Scope()
 
 
-async def _read(
+async def _read_source(
     connection: TenantConnection, policy: ExtractionPolicy, order: GenerationOrder
 ) -> Passage | Learned:
     """Facts are learned as they are; turns are still to be read."""

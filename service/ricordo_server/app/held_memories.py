@@ -1,7 +1,8 @@
 """What is held back for review: listed, approved, rejected. Until then it is no memory, and no read knows of it."""
 
-from ricordo_server.app.consolidation import consolidate, prepare
+from ricordo_server.app.consolidation import Checkpoint, consolidate, prepare
 from ricordo_server.app.consolidation_writes import draft_of, memory_of
+from ricordo_server.app.distillation import as_learned, distill
 from ricordo_server.app.generation import as_refusal
 from ricordo_server.app.permissions import check_may_read_as, check_may_write
 from ricordo_server.app.services import Services
@@ -10,9 +11,11 @@ from ricordo_server.db import held_memories as held_db
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.extraction_policy import ExtractionPolicy
 from ricordo_server.domain.failure import StepError
 from ricordo_server.domain.generation import DEFAULT_RULES, Generation
 from ricordo_server.domain.held_memory import HeldCandidate, HeldMemory, HeldState
+from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.paging import Page, PageRequest
 from ricordo_server.domain.scope import Scope, ScopeFilter
 
@@ -44,17 +47,33 @@ async def approve_memory(services: Services, call: Call, store_id: str, held_mem
     async with in_store(services.database, call, store_id) as connection:
         held = await held_db.get_held(connection, held_memory_id)
         policy = connection.policy_for(held.learned.scope if held else Scope())
-    try:
-        prepared = [await prepare(services, call, store_id, policy, held.learned, held.rules)] if held else []
-    except StepError as failure:
-        raise as_refusal(failure) from failure
 
     async def checkpoint(connection: TenantConnection, _: Generation) -> None:
         if not await held_db.decide(connection, held_memory_id, HeldState.APPROVED):
             raise _not_found(held_memory_id)
 
-    rules = held.rules if held else DEFAULT_RULES
-    return await consolidate(services, call, store_id, prepared, rules, checkpoint)
+    try:
+        return await _learn(services, call, store_id, policy, held, checkpoint)
+    except StepError as failure:
+        raise as_refusal(failure) from failure
+
+
+async def _learn(
+    services: Services,
+    call: Call,
+    store_id: str,
+    policy: ExtractionPolicy,
+    held: HeldCandidate | None,
+    checkpoint: Checkpoint,
+) -> Generation:
+    """Nothing of what is decided already: the checkpoint refuses it, unless a repeat of the call gets its answer."""
+    if held is None:
+        return await consolidate(services, call, store_id, [], DEFAULT_RULES, checkpoint)
+    learned, rules = held.learned, held.rules
+    if learned.kind is MemoryKind.DOCUMENT:
+        return await distill(services, call, store_id, policy, as_learned(learned), rules, checkpoint)
+    prepared = await prepare(services, call, store_id, policy, learned, rules)
+    return await consolidate(services, call, store_id, [prepared], rules, checkpoint)
 
 
 async def reject_memory(services: Services, call: Call, store_id: str, held_memory_id: str) -> None:

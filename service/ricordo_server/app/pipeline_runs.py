@@ -5,10 +5,11 @@ turn is distilled twice or left out; and who fails is where it was, for the next
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ricordo_server.app.distillation import Written, distill
+from ricordo_server.app.consolidation import Checkpoint
+from ricordo_server.app.distillation import distill
 from ricordo_server.app.extraction import learn, passage_of
 from ricordo_server.app.forgetting import forget_turns
 from ricordo_server.app.maintenance import maintain
@@ -23,8 +24,8 @@ from ricordo_server.db.service_accounts import find_role
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.failure import StepError, classify
-from ricordo_server.domain.generation import Learned, SessionRange, memory_scope
-from ricordo_server.domain.memory import MemoryKind
+from ricordo_server.domain.generation import DEFAULT_RULES, Generation, Learned, SessionRange, memory_scope
+from ricordo_server.domain.memory import MemoryKind, RevisionAction
 from ricordo_server.domain.pipeline import Pipeline, PipelineRun, RunOutcome
 from ricordo_server.domain.principal import Principal, PrincipalKind
 from ricordo_server.domain.promotion import MOST_SNAPSHOT_TURNS
@@ -126,8 +127,7 @@ async def _read_actor(
     try:
         for scope, distilled_seq in sessions:
             outcome += await _read_session(services, call, pipeline, scope, distilled_seq)
-        changed = await maintain(services, call, pipeline.target_store_id, actor)
-        return outcome + RunOutcome(created=changed.created, updated=changed.updated)
+        return outcome + _counted(await maintain(services, call, pipeline.target_store_id, actor))
     except (StepError, DomainError) as error:
         if isinstance(error, DomainError) and error.reason in (
             Reason.PERMISSION_DENIED,
@@ -148,8 +148,13 @@ async def _read_session(
         if learned is None:
             return outcome
         written = await _distill(services, call, pipeline, scope, learned, last_seq)
-        outcome += RunOutcome(created=written.created, updated=written.updated)
+        outcome += _counted(written)
         distilled_seq = last_seq
+
+
+def _counted(written: Generation) -> RunOutcome:
+    created, updated = map(written.count, (RevisionAction.CREATED, RevisionAction.UPDATED))
+    return RunOutcome(created=created, updated=updated)
 
 
 async def _learn(
@@ -171,23 +176,22 @@ async def _learn(
 
 async def _distill(
     services: Services, call: Call, pipeline: Pipeline, scope: Scope, learned: Learned, last_seq: int
-) -> Written:
+) -> Generation:
     async with in_store(services.database, call, pipeline.store_id) as connection:
         policy = pipeline.policy.applied_to(connection.policy_for(scope))
-    commit = _checkpoint(pipeline, scope, last_seq)
-    written = await distill(services, call, pipeline.target_store_id, policy, learned, commit)
+    checkpoint = _checkpoint(pipeline, scope, last_seq)
+    target = pipeline.target_store_id
+    written = await distill(services, call, target, policy, learned, DEFAULT_RULES, checkpoint)
     await _forget_gone(services, call, pipeline, [each.turn_id for each in learned.utterances])
     return written
 
 
-def _checkpoint(
-    pipeline: Pipeline, scope: Scope, last_seq: int
-) -> Callable[[TenantConnection], Awaitable[None]]:
-    async def commit(connection: TenantConnection) -> None:
+def _checkpoint(pipeline: Pipeline, scope: Scope, last_seq: int) -> Checkpoint:
+    async def checkpoint(connection: TenantConnection, _: Generation) -> None:
         if not await pipelines_db.move_checkpoint(connection, pipeline.pipeline_id, scope, last_seq):
             raise DomainError(Reason.PIPELINE_RUNNING, "another run has distilled these turns")
 
-    return commit
+    return checkpoint
 
 
 async def _forget_gone(services: Services, call: Call, pipeline: Pipeline, turn_ids: Sequence[str]) -> None:

@@ -97,6 +97,22 @@ async def get_said_times(connection: TenantConnection, memory_ids: Sequence[str]
     return {row["memory_id"]: row["said_time"] for row in rows}
 
 
+async def get_line_times(
+    connection: TenantConnection, memory_ids: Sequence[str]
+) -> dict[tuple[str, str], datetime]:
+    """When each line of these documents, as they are now, was said last; by document and line."""
+    current = and_(*(memory.c[name] == memory_source.c[name] for name in OF_REVISION))
+    statement = (
+        select(memory_source.c.memory_id, memory_source.c.quote, memory_source.c.said_time)
+        .select_from(memory_source.join(memory, current))
+        .where(in_tenant(memory_source, connection), in_tenant(memory, connection))
+        .where(one_of(memory_source.c.memory_id, memory_ids))
+        .order_by(memory_source.c.said_time)
+    )
+    rows = await connection.fetch_all(statement) if memory_ids else []
+    return {(row["memory_id"], line): row["said_time"] for row in rows for line in row["quote"].split("\n")}
+
+
 def _touched(connection: TenantConnection, turn_ids: Sequence[str], *columns: str) -> Select[Any]:
     """Those columns of the sources that name one of the turns."""
     return select(*(memory_source.c[name] for name in columns)).where(

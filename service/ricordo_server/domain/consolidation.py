@@ -124,6 +124,10 @@ def is_trusted_less(trust: Trust, than: Trust) -> bool:
     return _TRUSTED_MORE[trust] < _TRUSTED_MORE[than]
 
 
+def most_trusted(trusts: Sequence[Trust]) -> Trust:
+    return max(trusts, key=_TRUSTED_MORE.__getitem__)
+
+
 def cosine(a: Vector, b: Vector) -> float:
     """Of vectors of unit length, 0 for different dimensions."""
     return sum(map(mul, a, b)) if len(a) == len(b) else 0.0

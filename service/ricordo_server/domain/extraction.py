@@ -175,6 +175,11 @@ class TokenMeter(Protocol):
 class Extractor(Protocol):
     """Reads turns. It is handed text and answers values: it holds no credential of a tenant and no connection."""
 
+    @property
+    def follows_instructions(self) -> bool:
+        """Whether prompts tell it anything."""
+        ...
+
     async def extract(self, request: ExtractionRequest, meter: TokenMeter) -> Extraction:
         """What the utterances say, of one kind.
 

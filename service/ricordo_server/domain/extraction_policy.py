@@ -51,6 +51,13 @@ class ExtractionPolicy:
         known = {topic.name: topic for topic in self.topics}
         return replace(self, topics=[known.get(name, Topic(name)) for name in allowed]) if allowed else self
 
+    def told(self, instructions: str) -> "ExtractionPolicy":
+        """These in place of the prompts, but for profiles, whose schemas say what is wanted; empty: as it is."""
+        if not instructions:
+            return self
+        kinds = [kind for kind in EXTRACTED_KINDS if kind is not MemoryKind.PROFILE]
+        return replace(self, prompts={**self.prompts, **dict.fromkeys(kinds, instructions)})
+
     def guidance(self, kind: MemoryKind) -> Guidance:
         """Topics and examples are of what is told in sentences, not of the fields of a profile."""
         if kind is MemoryKind.PROFILE:

@@ -47,11 +47,19 @@ class DirectFacts:
 
 @dataclass(frozen=True)
 class GenerationOrder:
-    """What to make memories of, and whose. `scope` is None where the session's own is meant."""
+    """What to make memories of, and whose. `scope` is None where the session's own is meant; `instructions` take the
+    place of the prompts.
+    """
 
     source: SessionRange | InlineTurns | DirectFacts
     scope: Scope | None
     kinds: Sequence[MemoryKind] = (MemoryKind.SEMANTIC,)
+    instructions: str = ""
+
+    @property
+    def asks_documents(self) -> bool:
+        """Facts are to become lines of documents; they are asked for alone."""
+        return MemoryKind.DOCUMENT in self.kinds
 
 
 @dataclass(frozen=True)
@@ -145,6 +153,17 @@ class GeneratedMemory:
 class Generation:
     memories: Sequence[GeneratedMemory] = ()
     dropped: Dropped = Dropped()
+
+    def showing(self, memory: Memory) -> "Generation":
+        """With the memory as it is by now."""
+        named = [
+            replace(each, memory=memory) if each.memory.memory_id == memory.memory_id else each
+            for each in self.memories
+        ]
+        return replace(self, memories=named)
+
+    def count(self, action: RevisionAction) -> int:
+        return sum(each.action is action for each in self.memories)
 
     def __add__(self, other: "Generation") -> "Generation":
         return Generation([*self.memories, *other.memories], self.dropped + other.dropped)

@@ -71,6 +71,8 @@ Reader = Callable[[Sequence[Utterance]], Iterator[Candidate]]
 class BuiltinExtractor:
     """The extractor `builtin`."""
 
+    follows_instructions = False
+
     async def extract(self, request: ExtractionRequest, meter: TokenMeter) -> Extraction:
         read: Reader = _READERS[request.kind]
         topics = [topic.name for topic in request.guidance.topics]

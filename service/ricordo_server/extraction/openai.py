@@ -67,6 +67,8 @@ class _Part:
 class OpenAIExtractor:
     """One endpoint. Requests are not retried here: whoever runs the extraction waits as the failure's class says."""
 
+    follows_instructions = True
+
     def __init__(self, endpoint: Endpoint, counter: TokenCounter) -> None:
         self._endpoint = endpoint
         self._counter = counter

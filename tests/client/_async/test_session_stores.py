@@ -7,7 +7,7 @@ import pytest
 from ricordo import AsyncClient, errors
 from ricordo._async.session_stores import AsyncSessionStore
 from ricordo._async.stored_sessions import AsyncStoredSession
-from ricordo.models import Matching, NewTurn, Scope, ToolCall
+from ricordo.models import NewTurn, Scope, ToolCall
 
 HELLO = {"role": "user", "content": "I like green tea."}
 
@@ -176,28 +176,48 @@ async def test_a_deleted_session_takes_those_below_it_when_told_to(
     assert [each.session_id async for each in store.list()] == []
 
 
-async def test_what_was_said_becomes_memories_of_the_same_store(
-    live: AsyncClient, store: AsyncSessionStore, session: AsyncStoredSession
-) -> None:
-    await session.append_items([HELLO, {"role": "assistant", "content": "Noted."}])
-    [planned] = await session.extract_memories(memory_store="chats", dry_run=True)
-    assert planned.content == "I like green tea."
-    assert [each async for each in live.memories.list(store="chats")] == []
-    [made] = await session.extract_memories(memory_store="memory-stores/chats")
-    assert (made.content, made.actor_id, made.source_type) == ("I like green tea.", "ada", "dreamer")
-    memory = await live.memories.get(made.entry_id, store="chats")
-    assert memory.provenance.session_id == "one"
-
-
-async def test_what_was_said_becomes_memories_of_another_store(
+async def test_what_was_said_becomes_entries_of_the_same_store(
     live: AsyncClient, session: AsyncStoredSession
 ) -> None:
-    await live.memory_stores.create("facts")
+    item, _ = await session.append_items([HELLO, {"role": "assistant", "content": "Noted."}])
+    [made] = await session.extract_memories("memory-stores/chats")
+    assert (made.path, made.content) == ("/user-preferences.md", "I like green tea.")
+    assert (made.actor_id, made.session_id, made.source_type) == ("ada", "", "dreamer")
+    memory = await live.memories.get(made.entry_id, store="chats")
+    assert (memory.provenance.session_id, memory.provenance.turn_ids) == ("one", (item.item_id,))
+
+
+async def test_a_dry_run_shows_the_entries_and_writes_none(
+    live: AsyncClient, session: AsyncStoredSession
+) -> None:
+    await session.append_items([HELLO])
+    [planned] = await session.extract_memories(memory_store="chats", dry_run=True)
+    assert (planned.path, planned.content) == ("/user-preferences.md", "I like green tea.")
+    assert [each async for each in live.memories.list(store="chats")] == []
+
+
+async def test_what_was_said_becomes_entries_of_another_store(
+    live: AsyncClient, session: AsyncStoredSession
+) -> None:
+    notes = await live.memory_stores.create("notes")
     await session.append_items([HELLO, 7])
-    [made] = await session.extract_memories(memory_store="facts")
-    assert made.name.startswith("memory-stores/facts/entries/")
-    found = await live.memories.search("tea", scope=Matching(user_id="ada"), store="facts")
-    assert [hit.memory.content for hit in found.hits] == ["I like green tea."]
+    [made] = await session.extract_memories("notes")
+    assert made.name.startswith("memory-stores/notes/entries/")
+    [found] = await notes.search(actor_id="ada", query="tea")
+    assert found.memory == made
+
+
+async def test_what_an_entry_says_already_is_not_extracted_again(session: AsyncStoredSession) -> None:
+    await session.append_items([HELLO])
+    await session.extract_memories("chats")
+    assert await session.extract_memories("chats") == []
+
+
+async def test_rules_follow_no_instructions_and_say_so(session: AsyncStoredSession) -> None:
+    await session.append_items([HELLO])
+    with pytest.raises(errors.MemoryBadRequestError, match="read by rules") as refused:
+        await session.extract_memories("chats", "Write down what Ada drinks.")
+    assert refused.value.code == "INVALID_ARGUMENT"
 
 
 async def test_turns_of_other_surfaces_are_items(live: AsyncClient, session: AsyncStoredSession) -> None:

@@ -8,7 +8,7 @@ import pytest
 from ricordo import Client, errors
 from ricordo._sync.session_stores import SessionStore
 from ricordo._sync.stored_sessions import StoredSession
-from ricordo.models import Matching, NewTurn, Scope, ToolCall
+from ricordo.models import NewTurn, Scope, ToolCall
 
 HELLO = {"role": "user", "content": "I like green tea."}
 
@@ -167,26 +167,42 @@ def test_a_deleted_session_takes_those_below_it_when_told_to(
     assert [each.session_id for each in store.list()] == []
 
 
-def test_what_was_said_becomes_memories_of_the_same_store(
-    live: Client, store: SessionStore, session: StoredSession
-) -> None:
-    session.append_items([HELLO, {"role": "assistant", "content": "Noted."}])
-    [planned] = session.extract_memories(memory_store="chats", dry_run=True)
-    assert planned.content == "I like green tea."
-    assert list(live.memories.list(store="chats")) == []
-    [made] = session.extract_memories(memory_store="memory-stores/chats")
-    assert (made.content, made.actor_id, made.source_type) == ("I like green tea.", "ada", "dreamer")
+def test_what_was_said_becomes_entries_of_the_same_store(live: Client, session: StoredSession) -> None:
+    item, _ = session.append_items([HELLO, {"role": "assistant", "content": "Noted."}])
+    [made] = session.extract_memories("memory-stores/chats")
+    assert (made.path, made.content) == ("/user-preferences.md", "I like green tea.")
+    assert (made.actor_id, made.session_id, made.source_type) == ("ada", "", "dreamer")
     memory = live.memories.get(made.entry_id, store="chats")
-    assert memory.provenance.session_id == "one"
+    assert (memory.provenance.session_id, memory.provenance.turn_ids) == ("one", (item.item_id,))
 
 
-def test_what_was_said_becomes_memories_of_another_store(live: Client, session: StoredSession) -> None:
-    live.memory_stores.create("facts")
+def test_a_dry_run_shows_the_entries_and_writes_none(live: Client, session: StoredSession) -> None:
+    session.append_items([HELLO])
+    [planned] = session.extract_memories(memory_store="chats", dry_run=True)
+    assert (planned.path, planned.content) == ("/user-preferences.md", "I like green tea.")
+    assert list(live.memories.list(store="chats")) == []
+
+
+def test_what_was_said_becomes_entries_of_another_store(live: Client, session: StoredSession) -> None:
+    notes = live.memory_stores.create("notes")
     session.append_items([HELLO, 7])
-    [made] = session.extract_memories(memory_store="facts")
-    assert made.name.startswith("memory-stores/facts/entries/")
-    found = live.memories.search("tea", scope=Matching(user_id="ada"), store="facts")
-    assert [hit.memory.content for hit in found.hits] == ["I like green tea."]
+    [made] = session.extract_memories("notes")
+    assert made.name.startswith("memory-stores/notes/entries/")
+    [found] = notes.search(actor_id="ada", query="tea")
+    assert found.memory == made
+
+
+def test_what_an_entry_says_already_is_not_extracted_again(session: StoredSession) -> None:
+    session.append_items([HELLO])
+    session.extract_memories("chats")
+    assert session.extract_memories("chats") == []
+
+
+def test_rules_follow_no_instructions_and_say_so(session: StoredSession) -> None:
+    session.append_items([HELLO])
+    with pytest.raises(errors.MemoryBadRequestError, match="read by rules") as refused:
+        session.extract_memories("chats", "Write down what Ada drinks.")
+    assert refused.value.code == "INVALID_ARGUMENT"
 
 
 def test_turns_of_other_surfaces_are_items(live: Client, session: StoredSession) -> None:

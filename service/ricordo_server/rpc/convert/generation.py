@@ -5,7 +5,7 @@ from datetime import UTC, datetime, tzinfo
 
 from ricordo.v1 import extraction_service_pb2, generation_pb2, held_memory_pb2, memory_pb2
 from ricordo_server.domain.consolidation import MergeStrategy
-from ricordo_server.domain.errors import invalid_field
+from ricordo_server.domain.errors import invalid_field, over_limit
 from ricordo_server.domain.event_times import zone_named
 from ricordo_server.domain.extraction import EXTRACTED_KINDS, Utterance
 from ricordo_server.domain.generation import (
@@ -19,7 +19,7 @@ from ricordo_server.domain.generation import (
     SessionRange,
 )
 from ricordo_server.domain.held_memory import HeldMemory
-from ricordo_server.domain.limits import MAX_CONTENT_BYTES, MAX_ROLE_BYTES
+from ricordo_server.domain.limits import MAX_CONTENT_BYTES, MAX_PROMPT_CHARACTERS, MAX_ROLE_BYTES
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.scope import Scope
 from ricordo_server.rpc.checks import check_batch, check_text
@@ -34,22 +34,43 @@ from ricordo_server.rpc.pages import omit_excess
 
 pb = extraction_service_pb2
 
+# Four bytes a character at most.
+MAX_INSTRUCTION_BYTES = 4 * MAX_PROMPT_CHARACTERS
 # Of PROFILE nothing is asked where there is no schema for the scope.
 DEFAULT_KINDS = [MemoryKind.SEMANTIC, MemoryKind.PROFILE]
+DOCUMENTS = (MemoryKind.DOCUMENT,)
 
 
 def decode_order(request: pb.GenerateMemoriesRequest) -> GenerationOrder:
-    kinds = decode_extracted_kinds(request.kinds)
+    kinds = _decode_kinds(request)
     scope = _decode_owner(request)
+    told = decode_instructions(request.instructions, "instructions")
     match request.WhichOneof("source"):
         case "session":
-            return GenerationOrder(_decode_range(request.session), scope, kinds)
+            return GenerationOrder(_decode_range(request.session), scope, kinds, told)
         case "turns":
-            return GenerationOrder(_decode_turns(request.turns), scope, kinds)
+            return GenerationOrder(_decode_turns(request.turns), scope, kinds, told)
         case "facts":
-            return GenerationOrder(_decode_facts(request.facts), scope)
+            if told:
+                raise invalid_field("instructions", "facts are kept as they are: leave instructions out")
+            return GenerationOrder(_decode_facts(request.facts), scope, _kinds_of_facts(kinds))
         case _:
             raise invalid_field("source", "say what to make memories of: session, turns or facts")
+
+
+def _decode_kinds(request: pb.GenerateMemoriesRequest) -> Sequence[MemoryKind]:
+    """Documents are written by lines: what belongs to a memory as a whole is not theirs."""
+    if MemoryKind.DOCUMENT not in decode_kinds(request.kinds):
+        return decode_extracted_kinds(request.kinds)
+    if len(set(request.kinds)) > 1:
+        raise invalid_field("kinds", "DOCUMENT is asked for alone: make a call for the other kinds")
+    if request.metadata:
+        raise invalid_field("metadata", "a document has the metadata that it was written with: leave it out")
+    return DOCUMENTS
+
+
+def _kinds_of_facts(kinds: Sequence[MemoryKind]) -> Sequence[MemoryKind]:
+    return kinds if kinds is DOCUMENTS else [MemoryKind.SEMANTIC]
 
 
 def decode_extracted_kinds(numbers: Sequence[int]) -> list[MemoryKind]:
@@ -129,6 +150,12 @@ def _decode_facts(message: pb.DirectFacts) -> DirectFacts:
             for number, fact in enumerate(message.facts)
         ]
     )
+
+
+def decode_instructions(text: str, field: str) -> str:
+    if len(text) > MAX_PROMPT_CHARACTERS:
+        raise over_limit(field, "characters", MAX_PROMPT_CHARACTERS, len(text))
+    return check_text(field, text, limit=MAX_INSTRUCTION_BYTES)
 
 
 def decode_rules(request: pb.GenerateMemoriesRequest) -> GenerationRules:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from ricordo.v1 import pipeline_pb2
-from ricordo_server.domain.errors import invalid_field, over_limit
-from ricordo_server.domain.limits import MAX_PROMPT_CHARACTERS, MAX_TITLE_BYTES
+from ricordo_server.domain.errors import invalid_field
+from ricordo_server.domain.limits import MAX_TITLE_BYTES
 from ricordo_server.domain.pipeline import (
     DEFAULT_PERIOD,
     LONGEST_PERIOD,
@@ -19,14 +19,13 @@ from ricordo_server.domain.pipeline import (
 )
 from ricordo_server.rpc.checks import TURN_ID, check_pattern, check_text
 from ricordo_server.rpc.convert.enums import decode_enum, encode_enum
+from ricordo_server.rpc.convert.generation import decode_instructions
 from ricordo_server.rpc.convert.times import decode_duration, encode_duration, encode_time
 
 TRIGGER = pipeline_pb2.PipelineTrigger.DESCRIPTOR
 RUN_STATE = pipeline_pb2.PipelineRunState.DESCRIPTOR
 POLICY_PATHS = ("endpoint", "model", "instructions", "trigger", "period")
 ACCEPTED_PATHS = ("display_name", "paused", "policy", *(f"policy.{name}" for name in POLICY_PATHS))
-# Four bytes a character at most.
-MAX_INSTRUCTION_BYTES = 4 * MAX_PROMPT_CHARACTERS
 
 
 def decode_pipeline_id(value: str, field: str = "pipeline_id") -> str:
@@ -78,16 +77,10 @@ def _policy(message: pipeline_pb2.PipelinePolicy, field: str) -> PipelinePolicy:
     return PipelinePolicy(
         endpoint=check_text(f"{field}.endpoint", message.endpoint),
         model=check_text(f"{field}.model", message.model),
-        instructions=_instructions(message.instructions, f"{field}.instructions"),
+        instructions=decode_instructions(message.instructions, f"{field}.instructions"),
         trigger=trigger or PipelineTrigger.MANUAL,
         period=_period(message, f"{field}.period"),
     )
-
-
-def _instructions(text: str, field: str) -> str:
-    if len(text) > MAX_PROMPT_CHARACTERS:
-        raise over_limit(field, "characters", MAX_PROMPT_CHARACTERS, len(text))
-    return check_text(field, text, limit=MAX_INSTRUCTION_BYTES)
 
 
 def _period(message: pipeline_pb2.PipelinePolicy, field: str) -> timedelta:
