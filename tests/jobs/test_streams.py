@@ -114,6 +114,25 @@ async def test_a_rule_is_changed_without_events_and_holds_for_those_that_wait(cl
     assert await runs(client) == [(1, 3, "turn_count")]
 
 
+async def test_a_session_is_created_with_a_rule(client: AsyncClient) -> None:
+    rule = TriggerRule(turn_count=2, overlap=1)
+    created = await client.sessions.create(ADA, trigger_rule=rule)
+    for turn in events("I live in Rome.", "I like tea."):
+        await client.sessions.record_turn(turn, scope=ADA)
+    assert created.trigger_rule == (await client.sessions.get(ADA)).trigger_rule == rule
+    assert await runs(client) == [(1, 2, "turn_count")]
+
+
+async def test_an_empty_rule_of_a_new_session_is_the_policy(client: AsyncClient) -> None:
+    assert (await client.sessions.create(ADA, trigger_rule=TriggerRule())).trigger_rule is None
+
+
+async def test_a_rule_that_makes_no_sense_makes_no_session(client: AsyncClient) -> None:
+    with pytest.raises(MemoryBadRequestError) as refused:
+        await client.sessions.create(ADA, trigger_rule=TriggerRule(interval=timedelta(seconds=61)))
+    assert refused.value.field_violations[0].field == "session.trigger_rule.interval"
+
+
 async def test_an_empty_rule_is_the_policy_again(client: AsyncClient) -> None:
     await client.sessions.ingest(events("a"), scope=ADA, trigger_rule=TriggerRule(turn_count=2))
     await client.sessions.ingest([], scope=ADA, trigger_rule=TriggerRule())

@@ -1,6 +1,7 @@
 """What is held back for review, as a generated client sees it."""
 
 from collections.abc import Awaitable, Callable, Iterator
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +10,7 @@ import grpc.aio
 import psycopg
 import pytest
 import pytest_asyncio
+from google.protobuf.duration_pb2 import Duration
 
 from ricordo.v1 import (
     context_service_pb2,
@@ -31,6 +33,7 @@ from tests.fixtures.generation import ANN, TALK, World, contents, inline
 from tests.fixtures.project_settings import update
 
 OWNS, ROME = "The user owns a boat.", "I live in Rome."
+HOUR = Duration(seconds=3_600)
 SECRET = "the user's landlord is called Mallory"
 
 
@@ -152,6 +155,18 @@ async def test_what_is_approved_meets_what_is_known(world: World, fake: FakeChat
     await world.state(SECRET)
     assert list((await approve(world, waiting)).memories) == []
     assert len(await world.all()) == 1
+
+
+async def test_what_is_approved_is_kept_as_the_call_that_read_it_said(world: World, fake: FakeChat) -> None:
+    await world.say(SECRET, role="tool")
+    fake.script = [items(fact(SECRET, 1, SECRET))]
+    await world.learn(revision_options=m.RevisionOptions(labels={"run": "7"}, ttl=HOUR))
+    [waiting] = await held(world)
+    [made] = (await approve(world, waiting)).memories
+    revisions = ms.ListMemoryRevisionsRequest(memory_id=made.memory.memory_id, labels={"run": "7"})
+    [revision] = (await world.memories.ListMemoryRevisions(revisions)).revisions
+    kept_for = revision.expire_time.ToDatetime() - revision.revision_time.ToDatetime()
+    assert (dict(revision.labels), round(kept_for / timedelta(hours=1), 1)) == ({"run": "7"}, 1.0)
 
 
 async def test_an_approval_that_is_repeated_answers_the_first(world: World, fake: FakeChat) -> None:

@@ -21,6 +21,7 @@ def create_session_request(
     *,
     parent_session_id: str,
     metadata: Mapping[str, MetadataValue] | None,
+    trigger_rule: models.TriggerRule | None,
     store: str | None,
     request_id: str | None,
 ) -> pb.CreateSessionRequest:
@@ -29,6 +30,7 @@ def create_session_request(
         scope=scopes.encode_scope(scope),
         parent_session_id=parent_session_id,
         metadata=values.encode_metadata(metadata or {}),
+        trigger_rule=None if trigger_rule is None else _encode_rule(trigger_rule),
     )
     return pb.CreateSessionRequest(store_id=store or "", session=session, request_id=paging.fresh(request_id))
 

@@ -49,6 +49,7 @@ class Sessions:
         *,
         parent_session_id: str = "",
         metadata: Mapping[str, MetadataValue] | None = None,
+        trigger_rule: models.TriggerRule | None = None,
         store: str | None = None,
         request_id: str | None = None,
         timeout: float | None = None,
@@ -59,6 +60,7 @@ class Sessions:
             scope: A user or labels; without a `session_id` the server makes one.
             parent_session_id: The session it belongs under.
             metadata: Pairs of your own.
+            trigger_rule: When its turns are made memories of; None: when the project's policy says.
             store: The store.
             request_id: Makes a repeat safe.
             timeout: Seconds.
@@ -67,7 +69,12 @@ class Sessions:
             AlreadyExistsError: It exists.
         """
         request = requests.create_session_request(
-            scope, parent_session_id=parent_session_id, metadata=metadata, store=store, request_id=request_id
+            scope,
+            parent_session_id=parent_session_id,
+            metadata=metadata,
+            trigger_rule=trigger_rule,
+            store=store,
+            request_id=request_id,
         )
         reply = self._connection.call(lambda stubs: stubs.sessions.CreateSession, request, timeout)
         return decode_session(reply.session)

@@ -92,7 +92,9 @@ class Session(_message.Message):
 
     @_builtins.property
     def trigger_rule(self) -> Global___TriggerRule:
-        """When its turns are made memories of; not set: when the project's policy says. Set by BatchRecordTurns."""
+        """When its turns are made memories of; not set: when the project's policy says. Set here when it is created, and by
+        BatchRecordTurns.
+        """
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ class CreateSessionRequest(_message.Message):
     """
     @_builtins.property
     def session(self) -> _session_pb2.Session:
-        """The session: scope (a user or labels; session_id made when absent), parent_session_id, metadata."""
+        """The session: scope (a user or labels; session_id made when absent), parent_session_id, metadata, trigger_rule."""
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 import typer
 
-from ricordo.commands import entries, pipelines, stores
+from ricordo.commands import entries, operations, pipelines, stores
 from ricordo.commands.connection import connection
 from ricordo.commands.model_context import mcp
 from ricordo_server.cli import (
@@ -31,6 +31,7 @@ app.command()(mcp)
 stores.register(app)
 entries.register(app)
 pipelines.register(app)
+operations.register(app)
 project.register(app)
 queue.register(app)
 service_account.register(app)

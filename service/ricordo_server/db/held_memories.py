@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -23,6 +23,7 @@ from ricordo_server.domain.held_memory import HeldCandidate, HeldState, alone, d
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.domain.metadata import decode_metadata, encode_metadata
 from ricordo_server.domain.paging import Page, PageRequest
+from ricordo_server.domain.retention import RevisionOptions
 from ricordo_server.domain.scope import ScopeFilter
 
 WRITTEN = (
@@ -72,8 +73,29 @@ def _encode(learned: Learned, candidate: Candidate, rules: GenerationRules) -> d
         "model": learned.model,
         "prompt_version": learned.prompt_version,
         "rules": {"consolidate": rules.consolidate, "merge": rules.merge},
+        "revision_options": _encode_options(rules.revision_options),
         "metadata": encode_metadata(rules.metadata),
     }
+
+
+def _encode_options(options: RevisionOptions) -> dict[str, Any]:
+    return {
+        "labels": dict(options.labels),
+        "expire_time": _text_of(options.expire_time),
+        "ttl_seconds": None if options.ttl is None else options.ttl.total_seconds(),
+        "disabled": options.disabled,
+    }
+
+
+def _options_from(stored: Mapping[str, Any]) -> RevisionOptions:
+    """What waits since before they were kept has none."""
+    ttl = stored.get("ttl_seconds")
+    return RevisionOptions(
+        stored.get("labels", {}),
+        expire_time=_time_of(stored.get("expire_time")),
+        ttl=None if ttl is None else timedelta(seconds=ttl),
+        disabled=stored.get("disabled"),
+    )
 
 
 def _text_of(time: datetime | None) -> str | None:
@@ -112,6 +134,7 @@ def _held_from(row: Row) -> HeldCandidate:
         consolidate=stored["rules"]["consolidate"],
         metadata=decode_metadata(stored["metadata"]),
         merge=MergeStrategy(stored["rules"]["merge"]),
+        revision_options=_options_from(stored.get("revision_options", {})),
     )
     return HeldCandidate(row["held_memory_id"], learned, rules, row["create_time"])
 

@@ -34,6 +34,7 @@ KEY_COLUMNS = ("project_id", "store_id", "scope_key")
 SNAPSHOT_KEY = ("project_id", "store_id", "snapshot_id")
 OF_EVERY_SESSION = (*KEY_COLUMNS, "user_id", "session_id", "labels")
 NEW = {name: bindparam(f"new_{name}", type_=session.c[name].type) for name in OF_EVERY_SESSION}
+NEW_RULE = bindparam("new_rule", type_=session.c.trigger_rule.type)
 # A conflicting row is locked before WHERE is asked, so this locks without writing a version of it.
 LOCK = (
     upsert(session)
@@ -57,6 +58,10 @@ READ = [*session.c, func.coalesce(FIRST_UNDONE - 1, session.c.promoted_seq).labe
 def _parameters(connection: TenantConnection, scope: Scope) -> Row:
     columns = {**connection.key, **scope_columns(scope), "labels": Jsonb(dict(scope.labels))}
     return {f"new_{name}": value for name, value in columns.items()}
+
+
+def _new_rule(rule: PromotionTriggers | None) -> Row:
+    return {"new_rule": None if rule is None else Jsonb(asdict(rule))}
 
 
 def session_from(row: Row, connection: TenantConnection) -> Session:
@@ -86,14 +91,14 @@ async def create_session(connection: TenantConnection, draft: SessionDraft) -> S
                 "parent_session_id": draft.parent_session_id,
                 "root_session_id": _root(connection, draft),
                 "metadata": bindparam("new_metadata", type_=session.c.metadata.type),
+                "trigger_rule": NEW_RULE,
             }
         )
         .on_conflict_do_nothing()
         .returning(*READ)
     )
-    parameters = _parameters(connection, draft.scope)
-    metadata = Jsonb(encode_metadata(draft.metadata))
-    row = await connection.fetch_one(statement, {**parameters, "new_metadata": metadata})
+    given = {"new_metadata": Jsonb(encode_metadata(draft.metadata)), **_new_rule(draft.trigger_rule)}
+    row = await connection.fetch_one(statement, {**_parameters(connection, draft.scope), **given})
     return session_from(row, connection) if row else None
 
 
@@ -149,9 +154,8 @@ async def set_trigger_rule(
     connection: TenantConnection, scope: Scope, rule: PromotionTriggers | None
 ) -> None:
     """The session's own rule, or none; the session is held."""
-    new = bindparam("new_rule", type_=session.c.trigger_rule.type)
-    statement = update(session).where(_is(connection, scope)).values(trigger_rule=new)
-    await connection.execute(statement, {"new_rule": None if rule is None else Jsonb(asdict(rule))})
+    statement = update(session).where(_is(connection, scope)).values(trigger_rule=NEW_RULE)
+    await connection.execute(statement, _new_rule(rule))
 
 
 async def set_generation_options(connection: TenantConnection, scope: Scope, options: bytes) -> None:

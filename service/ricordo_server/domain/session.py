@@ -12,11 +12,12 @@ from ricordo_server.domain.scope import EVERY_SCOPE, Scope, ScopeFilter
 
 @dataclass(frozen=True)
 class SessionDraft:
-    """`scope.session_id` is given; the edge makes one when the caller has none."""
+    """`scope.session_id` is given; the edge makes one when the caller has none. No `trigger_rule`: the policy's."""
 
     scope: Scope
     parent_session_id: str = ""
     metadata: Metadata = field(default_factory=dict)
+    trigger_rule: PromotionTriggers | None = None
 
 
 @dataclass(frozen=True)

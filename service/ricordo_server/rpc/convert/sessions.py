@@ -14,7 +14,7 @@ from ricordo_server.rpc.checks import check_text
 from ricordo_server.rpc.convert.metadata import decode_metadata_map, encode_metadata_map
 from ricordo_server.rpc.convert.scope import decode_name, decode_scope, encode_scope
 from ricordo_server.rpc.convert.times import encode_time
-from ricordo_server.rpc.convert.trigger_rules import encode_rule
+from ricordo_server.rpc.convert.trigger_rules import decode_rule, encode_rule
 
 
 def decode_session_scope(message: scope_pb2.Scope, field: str = "scope") -> Scope:
@@ -42,7 +42,11 @@ def decode_session(message: session_pb2.Session, field: str = "session") -> Sess
     parent_session_id = check_text(f"{field}.parent_session_id", message.parent_session_id)
     if parent_session_id == given.session_id:
         raise invalid_field(f"{field}.parent_session_id", "a session cannot be its own parent: leave it out")
-    return replace(decode_named_session(named, field), parent_session_id=parent_session_id)
+    return replace(
+        decode_named_session(named, field),
+        parent_session_id=parent_session_id,
+        trigger_rule=decode_rule(message.trigger_rule, f"{field}.trigger_rule"),
+    )
 
 
 def decode_named_session(message: session_pb2.Session, field: str = "session") -> SessionDraft:

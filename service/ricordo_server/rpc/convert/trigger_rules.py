@@ -14,7 +14,10 @@ MOST_TURNS, MOST_OVERLAP = 1_000, 20
 LONGEST, MINUTE = timedelta(days=30), timedelta(minutes=1)
 
 
-def decode_rule(message: session_pb2.TriggerRule, field: str) -> PromotionTriggers:
+def decode_rule(message: session_pb2.TriggerRule, field: str) -> PromotionTriggers | None:
+    """None of an empty one, and of none: the policy says when."""
+    if not message.ByteSize():
+        return None
     has_count = message.HasField("turn_count")
     return PromotionTriggers(
         turn_count=check_range(f"{field}.turn_count", message.turn_count, 1, MOST_TURNS)
