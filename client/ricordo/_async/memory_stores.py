@@ -3,12 +3,12 @@
 import builtins
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
 
 from ricordo import models
 from ricordo._async.memories import AsyncMemories
 from ricordo._async.pager import AsyncPager
 from ricordo._async.store_entries import AsyncEntryHit, AsyncStoredEntry
+from ricordo._async.store_handles import AsyncStoreHandle, AsyncStoreHandles
 from ricordo._async.stores import AsyncStores
 from ricordo._convert import store_entries as entries
 from ricordo.models import EntrySource, MemoryKind, View
@@ -16,7 +16,7 @@ from ricordo.models import EntrySource, MemoryKind, View
 DOCUMENTS = (MemoryKind.DOCUMENT,)
 
 
-class AsyncMemoryStores:
+class AsyncMemoryStores(AsyncStoreHandles["AsyncMemoryStore"]):
     """Creates, finds, changes and deletes memory stores.
 
     A store is named by its id or as "memory-stores/<id>". Failures are `MemoryAPIError`s, whose `code` is a name such
@@ -24,58 +24,11 @@ class AsyncMemoryStores:
     """
 
     def __init__(self, stores: AsyncStores, memories: AsyncMemories) -> None:
-        self._stores = stores
+        super().__init__(stores)
         self._memories = memories
 
     def _handle(self, store: models.Store) -> "AsyncMemoryStore":
-        return AsyncMemoryStore(self._stores, self._memories, store)
-
-    async def create(
-        self, store_id: str, *, description: str = "", timeout: float | None = None
-    ) -> "AsyncMemoryStore":
-        """Creates a store that only its creator, the project's admins and those with a grant can use.
-
-        Args:
-            store_id: 3 to 56 of `[a-z0-9-]`, first a letter, last no hyphen; cannot be changed.
-            description: What it is for, at most 8 KiB.
-            timeout: Seconds.
-
-        Raises:
-            AlreadyExistsError: The id is taken.
-        """
-        store = await self._stores.create(
-            entries.store_id_of(store_id),
-            description=description,
-            access=models.StoreAccess.RESTRICTED,
-            timeout=timeout,
-        )
-        return self._handle(store)
-
-    async def get(self, store_id: str, *, timeout: float | None = None) -> "AsyncMemoryStore":
-        """Finds a store.
-
-        Raises:
-            NotFoundError: There is none, or none that this credential may see.
-        """
-        return self._handle(await self._stores.get(entries.store_id_of(store_id), timeout=timeout))
-
-    def list(
-        self, *, page_size: int | None = None, page_token: str = "", timeout: float | None = None
-    ) -> AsyncPager["AsyncMemoryStore"]:
-        """Lists the stores that the credential may see, by id; nothing is fetched until iterated.
-
-        Args:
-            page_size: Stores fetched at a time, 1 to 100; None: 10.
-            page_token: Where to continue.
-            timeout: Seconds for each page.
-
-        Raises:
-            MemoryClientError: `page_size` is out of range.
-        """
-        stores = self._stores.list(
-            page_size=entries.page_size_of(page_size), page_token=page_token, timeout=timeout
-        )
-        return stores.mapped(self._handle)
+        return AsyncMemoryStore(self._stores, store, self._memories)
 
     async def update(
         self, store_id: str, *, description: str | None = None, timeout: float | None = None
@@ -117,12 +70,10 @@ class AsyncMemoryStores:
 
 
 @dataclass(frozen=True)
-class AsyncMemoryStore:
+class AsyncMemoryStore(AsyncStoreHandle):
     """A memory store. Every call names the actor whose entries it is about; it never crosses to another's."""
 
-    _stores: AsyncStores
     _memories: AsyncMemories
-    record: models.Store
 
     @property
     def id(self) -> str:
@@ -133,47 +84,6 @@ class AsyncMemoryStore:
     def name(self) -> str:
         """ "memory-stores/<id>"."""
         return f"{entries.STORES}{self.id}"
-
-    @property
-    def description(self) -> str:
-        """What it is for."""
-        return self.record.description
-
-    @property
-    def creator_user_id(self) -> str:
-        """The principal that made it, for attribution."""
-        return self.record.creator_id
-
-    @property
-    def create_time(self) -> datetime:
-        """When it was made, in UTC."""
-        return self.record.create_time
-
-    @property
-    def update_time(self) -> datetime:
-        """When it was changed last, in UTC."""
-        return self.record.update_time
-
-    async def update(
-        self, *, description: str | None = None, timeout: float | None = None
-    ) -> "AsyncMemoryStore":
-        """Changes the description; "" clears it.
-
-        Raises:
-            MemoryClientError: Nothing is given.
-        """
-        store = await self._stores.update(self.id, description=description, timeout=timeout)
-        return AsyncMemoryStore(self._stores, self._memories, store)
-
-    async def delete(self, *, timeout: float | None = None) -> None:
-        """Deletes the store with everything in it."""
-        await self._stores.delete(self.id, force=True, timeout=timeout)
-
-    async def grant_permission(
-        self, principal: str, permission: str = "WRITE", *, timeout: float | None = None
-    ) -> None:
-        """Lets a service account use the store: "READ" or "WRITE"."""
-        await self._stores.grant(self.id, principal, access=permission, timeout=timeout)
 
     async def add(
         self,

@@ -12,7 +12,7 @@ from ricordo._async.pager import AsyncPager
 from ricordo._async.sessions import AsyncSessions
 from ricordo._async.store_entries import AsyncStoredEntry
 from ricordo._convert import session_items as items
-from ricordo._convert.store_entries import page_size_of, store_id_of
+from ricordo._convert.store_entries import SESSION_STORES, page_size_of, store_id_of
 from ricordo.errors import MemoryClientError, NotFoundError
 from ricordo.models import Matching, MemoryKind, MetadataValue, Scope, SessionItem
 
@@ -39,7 +39,7 @@ class AsyncStoredSession:
     @property
     def store_name(self) -> str:
         """ "session-stores/<id>"."""
-        return f"session-stores/{self.record.store_id}"
+        return f"{SESSION_STORES}{self.record.store_id}"
 
     @property
     def session_id(self) -> str:

@@ -7,6 +7,7 @@ from ricordo.errors import MemoryClientError
 from ricordo.models.store_entry import EntrySource
 
 STORES = "memory-stores/"
+SESSION_STORES = "session-stores/"
 ENTRIES = "/entries/"
 DEFAULT_PAGE_SIZE = 10
 MAX_PAGE_SIZE = 100
@@ -15,14 +16,15 @@ CONTENT = "content"
 
 
 def store_id_of(name: str) -> str:
-    """The id in "memory-stores/<id>", or the id itself.
+    """The id in "memory-stores/<id>" and in "session-stores/<id>", which are one store, or the id itself.
 
     Raises:
-        MemoryClientError: It is neither.
+        MemoryClientError: It is none of them.
     """
-    store_id = name.removeprefix(STORES)
+    prefix = SESSION_STORES if name.startswith(SESSION_STORES) else STORES
+    store_id = name.removeprefix(prefix)
     if not store_id or "/" in store_id:
-        raise MemoryClientError(f"{name!r} names no store: give its id, or memory-stores/<id>")
+        raise MemoryClientError(f"{name!r} names no store: give its id, or {prefix}<id>")
     return store_id
 
 

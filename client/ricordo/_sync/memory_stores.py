@@ -4,20 +4,20 @@
 import builtins
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
 
 from ricordo import models
 from ricordo._convert import store_entries as entries
 from ricordo._sync.memories import Memories
 from ricordo._sync.pager import Pager
 from ricordo._sync.store_entries import EntryHit, StoredEntry
+from ricordo._sync.store_handles import StoreHandle, StoreHandles
 from ricordo._sync.stores import Stores
 from ricordo.models import EntrySource, MemoryKind, View
 
 DOCUMENTS = (MemoryKind.DOCUMENT,)
 
 
-class MemoryStores:
+class MemoryStores(StoreHandles["MemoryStore"]):
     """Creates, finds, changes and deletes memory stores.
 
     A store is named by its id or as "memory-stores/<id>". Failures are `MemoryAPIError`s, whose `code` is a name such
@@ -25,56 +25,11 @@ class MemoryStores:
     """
 
     def __init__(self, stores: Stores, memories: Memories) -> None:
-        self._stores = stores
+        super().__init__(stores)
         self._memories = memories
 
     def _handle(self, store: models.Store) -> "MemoryStore":
-        return MemoryStore(self._stores, self._memories, store)
-
-    def create(self, store_id: str, *, description: str = "", timeout: float | None = None) -> "MemoryStore":
-        """Creates a store that only its creator, the project's admins and those with a grant can use.
-
-        Args:
-            store_id: 3 to 56 of `[a-z0-9-]`, first a letter, last no hyphen; cannot be changed.
-            description: What it is for, at most 8 KiB.
-            timeout: Seconds.
-
-        Raises:
-            AlreadyExistsError: The id is taken.
-        """
-        store = self._stores.create(
-            entries.store_id_of(store_id),
-            description=description,
-            access=models.StoreAccess.RESTRICTED,
-            timeout=timeout,
-        )
-        return self._handle(store)
-
-    def get(self, store_id: str, *, timeout: float | None = None) -> "MemoryStore":
-        """Finds a store.
-
-        Raises:
-            NotFoundError: There is none, or none that this credential may see.
-        """
-        return self._handle(self._stores.get(entries.store_id_of(store_id), timeout=timeout))
-
-    def list(
-        self, *, page_size: int | None = None, page_token: str = "", timeout: float | None = None
-    ) -> Pager["MemoryStore"]:
-        """Lists the stores that the credential may see, by id; nothing is fetched until iterated.
-
-        Args:
-            page_size: Stores fetched at a time, 1 to 100; None: 10.
-            page_token: Where to continue.
-            timeout: Seconds for each page.
-
-        Raises:
-            MemoryClientError: `page_size` is out of range.
-        """
-        stores = self._stores.list(
-            page_size=entries.page_size_of(page_size), page_token=page_token, timeout=timeout
-        )
-        return stores.mapped(self._handle)
+        return MemoryStore(self._stores, store, self._memories)
 
     def update(
         self, store_id: str, *, description: str | None = None, timeout: float | None = None
@@ -114,12 +69,10 @@ class MemoryStores:
 
 
 @dataclass(frozen=True)
-class MemoryStore:
+class MemoryStore(StoreHandle):
     """A memory store. Every call names the actor whose entries it is about; it never crosses to another's."""
 
-    _stores: Stores
     _memories: Memories
-    record: models.Store
 
     @property
     def id(self) -> str:
@@ -130,45 +83,6 @@ class MemoryStore:
     def name(self) -> str:
         """ "memory-stores/<id>"."""
         return f"{entries.STORES}{self.id}"
-
-    @property
-    def description(self) -> str:
-        """What it is for."""
-        return self.record.description
-
-    @property
-    def creator_user_id(self) -> str:
-        """The principal that made it, for attribution."""
-        return self.record.creator_id
-
-    @property
-    def create_time(self) -> datetime:
-        """When it was made, in UTC."""
-        return self.record.create_time
-
-    @property
-    def update_time(self) -> datetime:
-        """When it was changed last, in UTC."""
-        return self.record.update_time
-
-    def update(self, *, description: str | None = None, timeout: float | None = None) -> "MemoryStore":
-        """Changes the description; "" clears it.
-
-        Raises:
-            MemoryClientError: Nothing is given.
-        """
-        store = self._stores.update(self.id, description=description, timeout=timeout)
-        return MemoryStore(self._stores, self._memories, store)
-
-    def delete(self, *, timeout: float | None = None) -> None:
-        """Deletes the store with everything in it."""
-        self._stores.delete(self.id, force=True, timeout=timeout)
-
-    def grant_permission(
-        self, principal: str, permission: str = "WRITE", *, timeout: float | None = None
-    ) -> None:
-        """Lets a service account use the store: "READ" or "WRITE"."""
-        self._stores.grant(self.id, principal, access=permission, timeout=timeout)
 
     def add(
         self,

@@ -3,22 +3,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from ricordo import models
 from ricordo._convert.session_items import split_actor
-from ricordo._convert.store_entries import actor, page_size_of, store_id_of
+from ricordo._convert.store_entries import SESSION_STORES, actor, page_size_of
 from ricordo._sync.pager import Pager
+from ricordo._sync.store_handles import StoreHandle, StoreHandles
 from ricordo._sync.stored_sessions import SessionParts, StoredSession
 from ricordo._sync.stores import Stores
 from ricordo.errors import Failure, MemoryClientError, NotFoundError
 from ricordo.models import Matching, MetadataValue, Scope
 
-SESSION_STORES = "session-stores/"
 
-
-class SessionStores:
-    """Creates, finds, changes and deletes session stores.
+class SessionStores(StoreHandles["SessionStore"]):
+    """Creates and finds session stores.
 
     A store holds sessions and entries: `client.memory_stores` shows the same ones. It is named by its id or as
     "session-stores/<id>". Failures are `MemoryAPIError`s, whose `code` is a name such as "ALREADY_EXISTS". `timeout`
@@ -26,57 +24,18 @@ class SessionStores:
     """
 
     def __init__(self, stores: Stores, parts: SessionParts) -> None:
-        self._stores = stores
+        super().__init__(stores)
         self._parts = parts
 
     def _handle(self, store: models.Store) -> "SessionStore":
-        return SessionStore(self._stores, self._parts, store)
-
-    def create(self, store_id: str, *, description: str = "", timeout: float | None = None) -> "SessionStore":
-        """Creates a store that only its creator, the project's admins and those with a grant can use.
-
-        Args:
-            store_id: 3 to 56 of `[a-z0-9-]`, first a letter, last no hyphen; cannot be changed.
-            description: What it is for, at most 8 KiB.
-            timeout: Seconds.
-
-        Raises:
-            AlreadyExistsError: The id is taken.
-        """
-        store = self._stores.create(
-            _id_of(store_id), description=description, access=models.StoreAccess.RESTRICTED, timeout=timeout
-        )
-        return self._handle(store)
-
-    def get(self, store_id: str, *, timeout: float | None = None) -> "SessionStore":
-        """Finds a store.
-
-        Raises:
-            NotFoundError: There is none, or none that this credential may see.
-        """
-        return self._handle(self._stores.get(_id_of(store_id), timeout=timeout))
-
-    def list(
-        self, *, page_size: int | None = None, page_token: str = "", timeout: float | None = None
-    ) -> Pager["SessionStore"]:
-        """Lists the stores that the credential may see, by id; nothing is fetched until iterated.
-
-        Args:
-            page_size: Stores fetched at a time, 1 to 100; None: 10.
-            page_token: Where to continue.
-            timeout: Seconds for each page.
-        """
-        stores = self._stores.list(page_size=page_size_of(page_size), page_token=page_token, timeout=timeout)
-        return stores.mapped(self._handle)
+        return SessionStore(self._stores, store, self._parts)
 
 
 @dataclass(frozen=True)
-class SessionStore:
+class SessionStore(StoreHandle):
     """A store, as a container of sessions."""
 
-    _stores: Stores
     _parts: SessionParts
-    record: models.Store
 
     @property
     def session_store_id(self) -> str:
@@ -87,45 +46,6 @@ class SessionStore:
     def name(self) -> str:
         """ "session-stores/<id>"."""
         return f"{SESSION_STORES}{self.session_store_id}"
-
-    @property
-    def description(self) -> str:
-        """What it is for."""
-        return self.record.description
-
-    @property
-    def creator_user_id(self) -> str:
-        """The principal that made it, for attribution."""
-        return self.record.creator_id
-
-    @property
-    def create_time(self) -> datetime:
-        """When it was made, in UTC."""
-        return self.record.create_time
-
-    @property
-    def update_time(self) -> datetime:
-        """When it was changed last, in UTC."""
-        return self.record.update_time
-
-    def update(self, *, description: str | None = None, timeout: float | None = None) -> "SessionStore":
-        """Changes the description; "" clears it.
-
-        Raises:
-            MemoryClientError: Nothing is given.
-        """
-        store = self._stores.update(self.session_store_id, description=description, timeout=timeout)
-        return SessionStore(self._stores, self._parts, store)
-
-    def delete(self, *, timeout: float | None = None) -> None:
-        """Deletes the store with everything in it, entries too."""
-        self._stores.delete(self.session_store_id, force=True, timeout=timeout)
-
-    def grant_permission(
-        self, principal: str, permission: str = "WRITE", *, timeout: float | None = None
-    ) -> None:
-        """Lets a service account use the store: "READ" or "WRITE"."""
-        self._stores.grant(self.session_store_id, principal, access=permission, timeout=timeout)
 
     def add(
         self,
@@ -218,7 +138,3 @@ class SessionStore:
             timeout=timeout,
         )
         return sessions.mapped(lambda session: StoredSession(self._parts, session))
-
-
-def _id_of(name: str) -> str:
-    return store_id_of(name.removeprefix(SESSION_STORES))

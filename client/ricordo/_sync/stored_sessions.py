@@ -8,7 +8,7 @@ from typing import Any
 
 from ricordo import models
 from ricordo._convert import session_items as items
-from ricordo._convert.store_entries import page_size_of, store_id_of
+from ricordo._convert.store_entries import SESSION_STORES, page_size_of, store_id_of
 from ricordo._sync.extraction import Extraction
 from ricordo._sync.memories import Memories
 from ricordo._sync.pager import Pager
@@ -40,7 +40,7 @@ class StoredSession:
     @property
     def store_name(self) -> str:
         """ "session-stores/<id>"."""
-        return f"session-stores/{self.record.store_id}"
+        return f"{SESSION_STORES}{self.record.store_id}"
 
     @property
     def session_id(self) -> str:

@@ -40,7 +40,14 @@ async def test_an_id_that_breaks_the_rule_is_refused(live: AsyncClient, store_id
     assert caught.value.code == "INVALID_ARGUMENT"
 
 
-@pytest.mark.parametrize("store_id", ["", "a/b", "memory-stores/", "memory-stores/a/entries/b"])
+async def test_a_store_is_found_by_its_name_as_a_session_store_too(live: AsyncClient) -> None:
+    chats = await live.session_stores.create("chats")
+    assert (await live.memory_stores.get(chats.name)).id == "chats"
+
+
+@pytest.mark.parametrize(
+    "store_id", ["", "a/b", "memory-stores/", "memory-stores/a/entries/b", "session-stores/a/b"]
+)
 async def test_a_name_of_something_else_is_refused(live: AsyncClient, store_id: str) -> None:
     with pytest.raises(ValueError, match="names no store"):
         await live.memory_stores.get(store_id)
