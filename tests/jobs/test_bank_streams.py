@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ricordo import AsyncClient
+from ricordo import AsyncClient, errors
 from ricordo import memory_bank as types
 from ricordo._async.memory_banks import AsyncMemoryBanks
 from ricordo.models import Scope, TriggerRule
@@ -68,6 +68,17 @@ async def test_a_worker_is_waited_for(
     assert operation.done
     assert operation.response is not None
     assert "I live in Rome." in [each.memory.fact for each in operation.response.generated_memories]
+
+
+async def test_waiting_ends_where_no_worker_runs(
+    banks: AsyncMemoryBanks, ingest: Callable[..., Any], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ricordo._async.bank_ingestion.PATIENCE", 0.1)
+    with pytest.raises(errors.DeadlineExceededError, match="ricordo work"):
+        await ingest(event("I live in Rome."), config={"wait_for_completion": True})
+    async with worker(settings, *extraction.KINDS):
+        await ingest(event("I like tea."), config={"wait_for_completion": True}, timeout=60)
+    assert await facts(banks) == ["I like tea.", "I live in Rome."]
 
 
 async def test_a_rule_says_when_and_ingestions_share_an_operation(

@@ -13,6 +13,9 @@ from ricordo._convert.bank_names import Name
 from ricordo.errors import NotFoundError
 
 TRIGGERS = {"turn_count", "idle"}
+# How long memories are waited for where the caller does not say, in seconds: a worker makes what is due within minutes,
+# and a rule has its time within a day of the last event. So nobody waits for ever where no worker runs.
+PATIENCE, PATIENCE_WITH_RULE = 600.0, 90_000.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class AsyncBankIngestion:
         if ingestion.operation is None:
             return types.MemoryBankIngestEventsOperation()
         if self.config.wait_for_completion:
-            await ingestion.operation.result(self.timeout)
+            patience = PATIENCE if flush else PATIENCE_WITH_RULE
+            await ingestion.operation.result(patience if self.timeout is None else self.timeout)
         fields: Mapping[str, Any] = dict(decode_operation(ingestion.operation.operation, self.bank))
         return types.MemoryBankIngestEventsOperation(**fields)
 

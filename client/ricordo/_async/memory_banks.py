@@ -175,11 +175,12 @@ class AsyncMemoryBanks:
             direct_contents_source: The events; may be left out with a rule or `force_flush`.
             generation_trigger_config: The rule of the stream from now on, also for events that wait.
             config: How memories are made of all events that wait.
-            timeout: Seconds; with `wait_for_completion` for the waiting too (None: as long as it takes).
+            timeout: Seconds; with `wait_for_completion` for the waiting too (None: 10 minutes for what is due now, 25
+                hours for what a rule has made wait).
 
         Raises:
             MemoryClientError: There is nothing to do.
-            DeadlineExceededError: The memories are not made yet; it goes on.
+            DeadlineExceededError: The memories are not made yet; it goes on, as soon as a worker runs.
         """
         given = types.IngestEventsConfig.read(config)
         if direct_contents_source is None and generation_trigger_config is None and not given.force_flush:

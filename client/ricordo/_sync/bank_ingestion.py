@@ -14,6 +14,9 @@ from ricordo._sync.stores import Stores
 from ricordo.errors import NotFoundError
 
 TRIGGERS = {"turn_count", "idle"}
+# How long memories are waited for where the caller does not say, in seconds: a worker makes what is due within minutes,
+# and a rule has its time within a day of the last event. So nobody waits for ever where no worker runs.
+PATIENCE, PATIENCE_WITH_RULE = 600.0, 90_000.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class BankIngestion:
         if ingestion.operation is None:
             return types.MemoryBankIngestEventsOperation()
         if self.config.wait_for_completion:
-            ingestion.operation.result(self.timeout)
+            patience = PATIENCE if flush else PATIENCE_WITH_RULE
+            ingestion.operation.result(patience if self.timeout is None else self.timeout)
         fields: Mapping[str, Any] = dict(decode_operation(ingestion.operation.operation, self.bank))
         return types.MemoryBankIngestEventsOperation(**fields)
 
