@@ -13,8 +13,8 @@ from ricordo._convert.bank_names import Name
 from ricordo.errors import NotFoundError
 
 TRIGGERS = {"turn_count", "idle"}
-# How long memories are waited for where the caller does not say, in seconds: a worker makes what is due within minutes,
-# and a rule has its time within a day of the last event. So nobody waits for ever where no worker runs.
+# How long memories are waited for where the caller does not say, in seconds: a worker makes what is due within
+# minutes, and a rule has its time within a day of the last event. So nobody waits for ever where no worker runs.
 PATIENCE, PATIENCE_WITH_RULE = 600.0, 90_000.0
 
 

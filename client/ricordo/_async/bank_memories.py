@@ -20,7 +20,7 @@ from ricordo._convert.bank_profiles import decode_profiles
 from ricordo._convert.bank_values import check_same_scope, exactly, our_scope
 from ricordo.errors import MemoryClientError
 from ricordo.memory_bank.base import OrDict
-from ricordo.memory_bank.retrieval import FilterConfig
+from ricordo.memory_bank.filter import FilterConfig
 
 
 class AsyncBankMemories:
@@ -160,7 +160,7 @@ class AsyncBankMemories:
         memories = self._memories.list(
             scope=None if given.scope is None else exactly(given.scope),
             kinds=convert.ALL_KINDS,
-            filters=read_filter(given.filter),
+            filters=read_filter(given.filter, given.filter_groups),
             order_by=given.order_by,
             page_size=given.page_size,
             page_token=given.page_token,

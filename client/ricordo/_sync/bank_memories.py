@@ -21,7 +21,7 @@ from ricordo._sync.sessions import Sessions
 from ricordo._sync.stores import Stores
 from ricordo.errors import MemoryClientError
 from ricordo.memory_bank.base import OrDict
-from ricordo.memory_bank.retrieval import FilterConfig
+from ricordo.memory_bank.filter import FilterConfig
 
 
 class BankMemories:
@@ -161,7 +161,7 @@ class BankMemories:
         memories = self._memories.list(
             scope=None if given.scope is None else exactly(given.scope),
             kinds=convert.ALL_KINDS,
-            filters=read_filter(given.filter),
+            filters=read_filter(given.filter, given.filter_groups),
             order_by=given.order_by,
             page_size=given.page_size,
             page_token=given.page_token,

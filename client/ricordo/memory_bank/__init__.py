@@ -34,6 +34,7 @@ from ricordo.memory_bank.customization import (
     MemoryBankCustomizationConfigMemoryTopicCustomMemoryTopic,
     MemoryBankCustomizationConfigMemoryTopicManagedMemoryTopic,
 )
+from ricordo.memory_bank.filter import MemoryConjunctionFilter, MemoryFilter, Operator
 from ricordo.memory_bank.generation import (
     GenerateMemoriesConfig,
     GenerateMemoriesRequestDirectContentsSource,
@@ -76,9 +77,6 @@ from ricordo.memory_bank.profile import (
     StructuredMemorySchemaConfig,
 )
 from ricordo.memory_bank.retrieval import (
-    MemoryConjunctionFilter,
-    MemoryFilter,
-    Operator,
     RetrieveMemoriesConfig,
     RetrieveMemoriesRequestSimilaritySearchParams,
     RetrieveMemoriesRequestSimpleRetrievalParams,

@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from ricordo.memory_bank.base import BankModel
+from ricordo.memory_bank.filter import FilterConfig
 from ricordo.memory_bank.revision import RevisionConfig
 from ricordo.memory_bank.value import (
     BankDuration,
@@ -66,13 +67,12 @@ class UpdateMemoryConfig(MemoryConfig):
     update_mask: str | None = None
 
 
-class ListMemoriesConfig(BankModel):
+class ListMemoriesConfig(FilterConfig):
     """Which memories, how ordered, and how many a page: 1 to 1,000. A `scope` is matched exactly."""
 
     scope: dict[str, str] | None = None
     page_size: int = 100
     page_token: str = ""
-    filter: str | None = None
     order_by: str = ""
 
 

@@ -4,37 +4,15 @@ from collections.abc import Collection
 
 from pydantic import Field
 
-from ricordo.memory_bank.base import BankModel, BankWord
+from ricordo.memory_bank.base import BankModel
+from ricordo.memory_bank.filter import FilterConfig
 from ricordo.memory_bank.memory import Memory
-from ricordo.memory_bank.value import MemoryMetadataValue, MemoryType
+from ricordo.memory_bank.value import MemoryType
 from ricordo.models import MemoryKind, SearchMode
 
 DEFAULT_FOUND = 3
 MAX_FOUND = 100
 """Of one search, and of one page."""
-
-
-class Operator(BankWord):
-    """How a value is compared."""
-
-    EQUAL = "EQUAL"
-    GREATER_THAN = "GREATER_THAN"
-    LESS_THAN = "LESS_THAN"
-
-
-class MemoryFilter(BankModel):
-    """A condition on one key of the metadata; `negate` holds for memories without the key too."""
-
-    key: str
-    op: Operator = Operator.EQUAL
-    value: MemoryMetadataValue
-    negate: bool = False
-
-
-class MemoryConjunctionFilter(BankModel):
-    """Holds when every filter does; groups of them hold when one does."""
-
-    filters: list[MemoryFilter] = Field(min_length=1)
 
 
 class RetrieveMemoriesRequestSimilaritySearchParams(BankModel):
@@ -53,13 +31,6 @@ class RetrieveMemoriesRequestSimpleRetrievalParams(BankModel):
 
     page_size: int = Field(default=MAX_FOUND, ge=0)
     page_token: str = ""
-
-
-class FilterConfig(BankModel):
-    """Conditions, which hold together: as text, and as groups of which one holds."""
-
-    filter: str | None = None
-    filter_groups: list[MemoryConjunctionFilter] = Field(default_factory=list)
 
 
 class RetrieveMemoriesConfig(FilterConfig):

@@ -157,8 +157,8 @@ def _check_path(path: tuple[str, ...], fields: FilterFields, field: str) -> Fiel
         raise invalid_field(field, "text may not contain NUL: leave it out")
     kind = fields.find(path)
     if kind is None:
-        segments = ", ".join(f'"{segment[:64]}"' for segment in path)
-        raise invalid_filter(f"there is no field [{segments}]", fields.accepted, field)
+        named = ".".join(segment[:64] for segment in path)
+        raise invalid_filter(f"there is no field {named!r}", fields.accepted, field)
     return kind
 
 

@@ -426,6 +426,10 @@ async def test_a_filter_string_and_groups_hold_together(banks: AsyncMemoryBanks,
         config=types.RetrieveMemoriesConfig(filter=text, filter_groups=oolong),
     )
     assert [each.memory.fact for each in found.page] == ["cup 2"]
+    config = {"filter": text, "filter_groups": oolong}
+    assert [each.fact async for each in await banks.memories.list(name=cups, config=config)] == ["cup 2"]
+    counted = await banks.memories.purge(name=cups, filter=text, filter_groups=oolong)
+    assert counted.response == types.PurgeMemoriesResponse(purge_count=1)
 
 
 async def test_topics_in_a_filter_string(banks: AsyncMemoryBanks, bank: str) -> None:

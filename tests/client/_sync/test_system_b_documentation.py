@@ -421,6 +421,10 @@ def test_a_filter_string_and_groups_hold_together(banks: MemoryBanks, cups: str)
         config=types.RetrieveMemoriesConfig(filter=text, filter_groups=oolong),
     )
     assert [each.memory.fact for each in found.page] == ["cup 2"]
+    config = {"filter": text, "filter_groups": oolong}
+    assert [each.fact for each in banks.memories.list(name=cups, config=config)] == ["cup 2"]
+    counted = banks.memories.purge(name=cups, filter=text, filter_groups=oolong)
+    assert counted.response == types.PurgeMemoriesResponse(purge_count=1)
 
 
 def test_topics_in_a_filter_string(banks: MemoryBanks, bank: str) -> None:
