@@ -129,6 +129,7 @@ def test_a_second_run_does_nothing(apply: Apply, client: Client) -> None:
 def test_a_dry_run_says_the_steps_and_takes_none(apply: Apply, client: Client, tmp_path: Path) -> None:
     assert lines(apply(WHOLE, "--dry-run")) == [*(f"would {step}" for step in STEPS), "7 steps to take."]
     assert client.project.get().revision == 1
+    assert len(lines(apply(WHOLE, "--dry-run", secrets=False))) == len(STEPS) + 1
     assert [store.store_id for store in client.stores.list()] == ["default"]
     assert not (tmp_path / "secrets").exists()
 
@@ -243,3 +244,14 @@ def test_a_new_account_needs_a_place_for_its_secret(apply: Apply, client: Client
     refused = apply(WHOLE, secrets=False)
     assert (refused.exit_code, "--secrets-folder" in refused.stderr) == (2, True)
     assert client.project.get().revision == 1
+
+
+def test_a_secret_that_is_there_is_not_written_over(apply: Apply, client: Client, tmp_path: Path) -> None:
+    """As of an account of the same name in another project."""
+    kept = tmp_path / "secrets" / "agent.json"
+    kept.parent.mkdir()
+    kept.write_text("a secret")
+    refused = apply("[[service_account]]\nname = 'agent'\nrole = 'reader'")
+    assert (refused.exit_code, str(kept) in refused.stderr) == (2, True), refused.stderr
+    assert kept.read_text() == "a secret"
+    assert not any(account.name == "agent" for account in client.identity.list_service_accounts())

@@ -120,7 +120,9 @@ def test_a_token_for_an_end_user(admin: Invoke) -> None:
 
 
 def test_an_operator_s_token_is_signed_without_the_server(installation: Installation) -> None:
-    token = ok(run("token", "--operator", **installation.environment)).strip()
+    environment = dict(installation.environment)
+    url = environment.pop("RICORDO_OPERATOR_URL")
+    token = ok(run("token", "--operator", "--operator-url", url, **environment)).strip()
     with Client(installation.target, token=token) as client:
         assert client.identity.who_am_i().roles == ("operator",)
         assert [project.project_id for project in client.admin.list_projects()] == [

@@ -7,10 +7,11 @@ For each kind of thing one function compares what is wanted with what is there a
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import pydantic
 import typer
@@ -33,10 +34,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Target:
-    """Where steps are taken; new secrets go into a folder."""
+    """Where steps are taken, unless they are only to be told; new secrets go into a folder."""
 
     client: ricordo.Client
     secrets_folder: Path | None
+    dry_run: bool
 
 
 def apply(
@@ -59,7 +61,7 @@ def apply(
     with failures_told():
         stated = read_statement(file)
         with connect(target, token) as client:
-            steps = plan(stated, Target(client, secrets_folder))
+            steps = plan(stated, Target(client, secrets_folder, dry_run))
             if dry_run:
                 for step in steps:
                     typer.echo(printable(f"would {step.text}"))
@@ -190,31 +192,48 @@ def plan_accounts(stated: Statement, target: Target) -> Iterator[Step]:
 
 
 def _plan_new_account(wanted: StatedAccount, target: Target) -> Step:
-    folder, identity = target.secrets_folder, target.client.identity
-    if folder is None:
-        raise Refusal(
-            f"the service account {wanted.name} is new: pass --secrets-folder, where its secret will be put",
-            status=MISUSE,
-        )
+    identity = target.client.identity
+    file = _check_secret_file(wanted.name, target)
 
     def create() -> None:
-        with _secret_file(folder, wanted.name) as file:
+        with _written(file) as opened:
             made = identity.create_service_account(wanted.name, role=wanted.role)
             client_id = made.service_account.client_id
-            json.dump({"client_id": client_id, "client_secret": made.client_secret}, file)
+            json.dump({"client_id": client_id, "client_secret": made.client_secret}, opened)
         if wanted.disabled:
             identity.disable_service_account(client_id)
 
     return Step(f"create the service account {wanted.name} as {wanted.role.value}", create)
 
 
-def _secret_file(folder: Path, name: str) -> Any:
+def _check_secret_file(name: str, target: Target) -> Path:
+    """Where the account's secret goes: a dry run needs no place for it."""
+    if target.secrets_folder is None and not target.dry_run:
+        raise Refusal(
+            f"the service account {name} is new: pass --secrets-folder, where its secret will be put",
+            status=MISUSE,
+        )
+    file = (target.secrets_folder or Path()) / f"{name}.json"
+    if target.secrets_folder and file.exists():
+        raise Refusal(
+            f"{file} is there, and the service account {name} is new: move the file away, for its secret may be"
+            " another account's",
+            status=MISUSE,
+        )
+    return file
+
+
+@contextmanager
+def _written(file: Path) -> Iterator[TextIO]:
     """Opened before the account is made: a secret that cannot be written would be lost."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / f"{name}.json"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.fchmod(descriptor, 0o600)
-    return os.fdopen(descriptor, "w")
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as opened:
+        try:
+            yield opened
+        except ricordo.RicordoError:
+            file.unlink()
+            raise
 
 
 def _step(text: str, change: Callable[..., object], subject: str, values: dict[str, Any]) -> Step:

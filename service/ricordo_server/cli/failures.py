@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pydantic
 import typer
+from pydantic_core import ErrorDetails
 
 import ricordo
 from ricordo.commands.output import START_A_SERVER
@@ -88,6 +89,10 @@ def _explain_call(error: ricordo.RicordoError) -> str:
 def explain_validation(error: pydantic.ValidationError) -> list[str]:
     """One line for each field, without the value, which may be a secret."""
     return [
-        f"{'.'.join(str(part) for part in fault['loc']) or 'the object'}: {fault['msg']}"
+        f"{'.'.join(str(part) for part in fault['loc']) or 'the object'}: {_explain_fault(fault)}"
         for fault in error.errors(include_url=False, include_input=False)
     ]
+
+
+def _explain_fault(fault: ErrorDetails) -> str:
+    return "there is no such name here" if fault["type"] == "extra_forbidden" else fault["msg"]

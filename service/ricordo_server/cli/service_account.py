@@ -187,13 +187,14 @@ def print_token(
             "--operator", help="For AdminService: signed here, by the operator's URL and the key secret."
         ),
     ] = False,
+    operator_url: Annotated[str | None, typer.Option(help="URL of ricordo_operator.")] = None,
     target: options.Target = options.DEFAULT_TARGET,
 ) -> None:
     """Print an access token. The secret is read from RICORDO_CLIENT_SECRET, or asked for."""
     lifetime = timedelta(minutes=minutes) if minutes else None
     with failures_told():
         if operator:
-            typer.echo(_operator_token(lifetime or MAX_TOKEN_LIFETIME))
+            typer.echo(_operator_token(operator_url, lifetime or MAX_TOKEN_LIFETIME))
             return
         if not client_id:
             raise Refusal("no client id: set RICORDO_CLIENT_ID, or pass --client-id", status=MISUSE)
@@ -206,8 +207,8 @@ def print_token(
         typer.echo(issued.access_token)
 
 
-def _operator_token(lifetime: timedelta) -> str:
-    settings = load_settings()
+def _operator_token(operator_url: str | None, lifetime: timedelta) -> str:
+    settings = load_settings(operator_url=operator_url)
     keys, now = read_signing_keys(require(settings.operator_url, "operator_url"))
     active = find_active(keys, now)
     if active is None:
