@@ -125,19 +125,25 @@ async def _embed(services: Services, call: Call, request: ContextRequest) -> Emb
 async def _retrieve(
     services: Services, call: Call, store_id: str, request: ContextRequest, query: EmbeddedQuery
 ) -> tuple[Mapping[ContextSource, Sequence[AnyHit]], list[SourceOutcome]]:
-    """Each source in a transaction of its own: a failing one leaves the others as they are."""
+    """All at once, each in a transaction of its own: a failing one leaves the others as they are."""
+
+    async def ask(spec: SourceSpec) -> SearchResult[Memory] | SearchResult[Turn] | DomainError:
+        try:
+            return await _search_source(services, call, store_id, request, spec, query)
+        except DomainError as error:
+            return error
+
     found: dict[ContextSource, Sequence[AnyHit]] = {}
     outcomes: list[SourceOutcome] = []
     errors: list[DomainError] = []
-    for spec in request.sources:
-        try:
-            result = await _search_source(services, call, store_id, request, spec, query)
-        except DomainError as error:
-            errors.append(error)
-            outcomes.append(_failed(spec, error))
+    answers = await asyncio.gather(*map(ask, request.sources))
+    for spec, answer in zip(request.sources, answers, strict=True):
+        if isinstance(answer, DomainError):
+            errors.append(answer)
+            outcomes.append(_failed(spec, answer))
             continue
-        found[spec.source] = result.hits
-        outcomes.append(SourceOutcome(spec.source, spec.mode, result.effective_mode, len(result.hits)))
+        found[spec.source] = answer.hits
+        outcomes.append(SourceOutcome(spec.source, spec.mode, answer.effective_mode, len(answer.hits)))
     if not found:
         raise _all_failed(errors)
     return found, outcomes
