@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from ricordo.memory_bank.base import BankModel
 from ricordo.memory_bank.value import MemoryType
@@ -11,12 +11,14 @@ from ricordo.memory_bank.value import MemoryType
 class StructuredMemorySchemaConfig(BankModel):
     """What is to be known: a schema of an object whose properties are the fields, as JSON Schema or OpenAPI has it.
 
-    `id`: `^[a-z][a-z0-9-]{0,62}$`.
+    `id`: `^[a-z][a-z0-9-]{0,62}$`. `memory_schema` may be written `schema`.
     """
 
     id: str
     json_schema: dict[str, Any] | None = None
-    memory_schema: dict[str, Any] | None = None
+    memory_schema: dict[str, Any] | None = Field(
+        default=None, validation_alias=AliasChoices("memory_schema", "memorySchema", "schema")
+    )
     memory_type: MemoryType = MemoryType.STRUCTURED_PROFILE
 
     @model_validator(mode="after")

@@ -112,7 +112,7 @@ class GenerateMemoriesRequest(_message.Message):
 
     @_builtins.property
     def allowed_topics(self) -> _containers.RepeatedCompositeFieldContainer[_memory_pb2.Topic]:
-        """Keep only what is about one of these; at most 64. None: everything."""
+        """Keep only what is about one of these; at most 64. None: of turns what the policy says, and every fact."""
 
     @_builtins.property
     def metadata(self) -> _containers.MessageMap[_builtins.str, _metadata_pb2.MetadataValue]:

@@ -1,6 +1,6 @@
 """Memories made of turns or of given facts, while the caller waits or as an operation."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -158,7 +158,7 @@ async def _read(
 ) -> Reading:
     async with in_store(services.database, call, store_id) as connection:
         policy = connection.policy_for(_owner(order)).about(rules.allowed_topics).told(order.instructions)
-        source = await _read_source(connection, policy, order)
+        source = await _read_source(connection, policy, order, rules)
         profiles = await read_profiles(connection, _owner(order))
     if isinstance(source, Passage):
         source = replace(source, profiles=profiles)
@@ -217,13 +217,13 @@ def _owner(order: GenerationOrder) -> Scope:
 
 
 async def _read_source(
-    connection: TenantConnection, policy: ExtractionPolicy, order: GenerationOrder
+    connection: TenantConnection, policy: ExtractionPolicy, order: GenerationOrder, rules: GenerationRules
 ) -> Passage | Learned:
     """Facts are learned as they are; turns are still to be read."""
     scope = order.scope or Scope()
     match order.source:
         case DirectFacts():
-            return _stated(order.source, scope, policy)
+            return _stated(order.source, scope, rules.allowed_topics)
         case InlineTurns(turns, zone):
             return Passage(scope, heard(turns, zone or policy.zone({})))
         case SessionRange() as run:
@@ -239,15 +239,17 @@ async def _session_of(connection: TenantConnection, run: SessionRange) -> Sessio
     return session
 
 
-def _stated(given: DirectFacts, scope: Scope, policy: ExtractionPolicy) -> Learned:
-    """What a caller states rests on nothing but its word: each fact is its own quotation."""
+def _stated(given: DirectFacts, scope: Scope, allowed_topics: Sequence[str]) -> Learned:
+    """What a caller states rests on nothing but its word: each fact is its own quotation, and of any topic that the
+    call allows. Topics of a policy are of what is read in turns.
+    """
     now = datetime.now(UTC)
     candidates = [
         Candidate(MemoryKind.SEMANTIC, fact.content, [Quote(number, fact.content)], topics=fact.topics)
         for number, fact in enumerate(given.facts)
     ]
     storable, invalid = keep_storable(candidates)
-    topical, off_topic = keep_topics(storable, [topic.name for topic in policy.topics])
+    topical, off_topic = keep_topics(storable, allowed_topics)
     return Learned(
         MemoryKind.SEMANTIC,
         scope,

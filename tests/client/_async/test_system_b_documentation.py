@@ -509,8 +509,9 @@ async def test_a_field_of_a_profile_is_a_memory(live: AsyncClient, banks: AsyncM
     assert [each.memory_id async for each in await banks.memories.list(name=bank.name)] == [memory.memory_id]
 
 
-async def test_a_schema_may_be_written_as_openapi_does(banks: AsyncMemoryBanks) -> None:
-    config = {"structured_memory_configs": [{"schema_configs": [{"id": "tea", "memory_schema": OPENAPI}]}]}
+@pytest.mark.parametrize("name", ["memory_schema", "memorySchema", "schema"])
+async def test_a_schema_may_be_written_as_openapi_does(banks: AsyncMemoryBanks, name: str) -> None:
+    config = {"structured_memory_configs": [{"schema_configs": [{"id": "tea", name: OPENAPI}]}]}
     made = await banks.create(managed_semantic_memory_config=config)
     (structured,) = made.managed_semantic_memory_config.structured_memory_configs
     assert structured.schema_configs == [types.StructuredMemorySchemaConfig(id="tea", json_schema=PROFILE)]
@@ -536,6 +537,19 @@ async def test_facts_are_consolidated(banks: AsyncMemoryBanks, bank: str) -> Non
     assert (memory.fact, memory.scope) == ("Ada likes oolong.", SCOPE)
     assert memory.metadata["from"].string_value == "import"
     assert memory.topics == source.direct_memories[0].topics
+
+
+async def test_facts_are_kept_whatever_the_topics_of_their_bank(banks: AsyncMemoryBanks) -> None:
+    topics = [{"custom_memory_topic": {"label": "pets"}}]
+    config = {"unstructured_memory_configs": [{"memory_topics": topics}]}
+    made = await banks.create(managed_semantic_memory_config=config)
+    operation = await banks.memories.generate(
+        name=made.name,
+        direct_memories_source={"direct_memories": [{"fact": "I live in Rome."}]},
+        scope=SCOPE,
+    )
+    assert operation.response is not None
+    assert [each.memory.fact for each in operation.response.generated_memories] == ["I live in Rome."]
 
 
 async def test_what_was_said_becomes_memories(banks: AsyncMemoryBanks, bank: str) -> None:

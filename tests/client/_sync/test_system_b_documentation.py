@@ -502,8 +502,9 @@ def test_a_field_of_a_profile_is_a_memory(live: Client, banks: MemoryBanks) -> N
     assert [each.memory_id for each in banks.memories.list(name=bank.name)] == [memory.memory_id]
 
 
-def test_a_schema_may_be_written_as_openapi_does(banks: MemoryBanks) -> None:
-    config = {"structured_memory_configs": [{"schema_configs": [{"id": "tea", "memory_schema": OPENAPI}]}]}
+@pytest.mark.parametrize("name", ["memory_schema", "memorySchema", "schema"])
+def test_a_schema_may_be_written_as_openapi_does(banks: MemoryBanks, name: str) -> None:
+    config = {"structured_memory_configs": [{"schema_configs": [{"id": "tea", name: OPENAPI}]}]}
     made = banks.create(managed_semantic_memory_config=config)
     (structured,) = made.managed_semantic_memory_config.structured_memory_configs
     assert structured.schema_configs == [types.StructuredMemorySchemaConfig(id="tea", json_schema=PROFILE)]
@@ -529,6 +530,19 @@ def test_facts_are_consolidated(banks: MemoryBanks, bank: str) -> None:
     assert (memory.fact, memory.scope) == ("Ada likes oolong.", SCOPE)
     assert memory.metadata["from"].string_value == "import"
     assert memory.topics == source.direct_memories[0].topics
+
+
+def test_facts_are_kept_whatever_the_topics_of_their_bank(banks: MemoryBanks) -> None:
+    topics = [{"custom_memory_topic": {"label": "pets"}}]
+    config = {"unstructured_memory_configs": [{"memory_topics": topics}]}
+    made = banks.create(managed_semantic_memory_config=config)
+    operation = banks.memories.generate(
+        name=made.name,
+        direct_memories_source={"direct_memories": [{"fact": "I live in Rome."}]},
+        scope=SCOPE,
+    )
+    assert operation.response is not None
+    assert [each.memory.fact for each in operation.response.generated_memories] == ["I live in Rome."]
 
 
 def test_what_was_said_becomes_memories(banks: MemoryBanks, bank: str) -> None:
