@@ -97,6 +97,20 @@ async def test_an_episode_is_made_of_sentences_of_the_conversation_in_order() ->
     assert (episode.event_time, episode.event_end_time) == (SAID, SAID)
 
 
+async def test_an_episode_is_of_what_was_talked_about_and_not_of_thanks() -> None:
+    told = ["We planted seven apple trees.", "The apple trees want much water.", "A storm broke the fence."]
+    said = [part for each in told for part in (f"Ann: {each}", "Ann: Thanks, Melanie!", "Melanie: Wow, Ann!")]
+    [episode] = await extract(EPISODIC, *said)
+    assert episode.content.splitlines() == [f"user: Ann: {each}" for each in told]
+
+
+async def test_an_episode_says_nothing_twice_while_something_is_left_to_say() -> None:
+    again = ["The garden needs water, says Ann."] * 5
+    others = [f"The garden has {thing} and needs work." for thing in ("roses", "weeds", "ponds", "snails")]
+    [episode] = await extract(EPISODIC, *again, *others, *others)
+    assert len(set(episode.content.splitlines())) == 5
+
+
 async def test_greetings_are_no_episode() -> None:
     assert await extract(EPISODIC, "Hi!", "Hello?", "How are you?") == []
 

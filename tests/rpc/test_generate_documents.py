@@ -69,7 +69,7 @@ async def test_what_was_said_becomes_lines_that_name_their_turns(world: World) -
     )  # fmt: skip
     assert memory.provenance == m.Provenance(
         session_id="talk", turn_ids=sorted(turn.turn_id for turn in turns), extraction_model="builtin",
-        prompt_version="rules-1", trust="user",
+        prompt_version="rules-2", trust="user",
     )  # fmt: skip
     assert memory.has_embedding
     assert await world.all() == [memory]

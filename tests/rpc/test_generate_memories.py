@@ -39,7 +39,7 @@ async def test_turns_of_a_session_become_memories_that_name_them(world: World) -
     )  # fmt: skip
     assert (memory.scope, memory.visibility) == (ANN, scope_pb2.VISIBILITY_PRIVATE)
     assert memory.provenance == m.Provenance(
-        session_id="talk", turn_ids=[second.turn_id], extraction_model="builtin", prompt_version="rules-1",
+        session_id="talk", turn_ids=[second.turn_id], extraction_model="builtin", prompt_version="rules-2",
         trust="user",
     )  # fmt: skip
     assert memory.has_embedding

@@ -6,8 +6,9 @@ nothing: it finds what is said in so many words, in the language it is said in.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from math import fsum, log
 
 from ricordo_server.domain.event_times import day_mentioned
 from ricordo_server.domain.extraction import (
@@ -41,8 +42,12 @@ from ricordo_server.extraction.sentences import (
     words_of,
 )
 
-RULES_VERSION = "rules-1"
+RULES_VERSION = "rules-2"
 EPISODE_SENTENCES = 5
+# Shorter ones are greetings and thanks; a conversation of nothing else has them for its episode.
+FEWEST_EPISODE_WORDS = 5
+SHORT_WORD = 3
+LENGTH_BALANCE = 10
 TITLE_CHARACTERS = 80
 # Of every term: rules do not tell fields of knowledge apart.
 DOMAIN = "general"
@@ -147,7 +152,7 @@ def _with_topics(candidate: Candidate, wanted: Sequence[str]) -> Candidate:
 
 
 def _episode(utterances: Sequence[Utterance]) -> Iterator[Candidate]:
-    """The sentences whose words the conversation comes back to most, in the order they were said."""
+    """What the conversation comes back to, in sentences that each add something, in the order they were said."""
     said = [
         (at, sentence)
         for at, utterance in enumerate(utterances)
@@ -156,11 +161,11 @@ def _episode(utterances: Sequence[Utterance]) -> Iterator[Candidate]:
     ]
     if not said:
         return
-    weights = Counter(word for _, sentence in said for word in set(words_of(sentence)) if len(word) > 3)
-    ranked = sorted(range(len(said)), key=lambda number: -_centrality(said[number][1], weights))
-    chosen = [said[number] for number in sorted(ranked[:EPISODE_SENTENCES])]
+    telling = [each for each in said if len(words_of(each[1])) >= FEWEST_EPISODE_WORDS] or said
+    ranked = _most_telling([sentence for _, sentence in telling], EPISODE_SENTENCES)
+    chosen = [telling[number] for number in sorted(ranked)]
     lines = [f"{utterances[at].role}: {sentence}" for at, sentence in chosen]
-    best = said[ranked[0]][1]
+    best = telling[ranked[0]][1]
     yield Candidate(
         MemoryKind.EPISODIC,
         "\n".join(lines),
@@ -173,10 +178,26 @@ def _episode(utterances: Sequence[Utterance]) -> Iterator[Candidate]:
     )
 
 
-def _centrality(sentence: str, weights: Mapping[str, int]) -> float:
+def _most_telling(sentences: Sequence[str], most: int) -> list[int]:
+    """The places of those that tell most, best first. A word counts the more often it is said, and once: names and
+    thanks, which are in every other sentence, else make all episodes alike.
+    """
+    words = [set(words_of(sentence)) for sentence in sentences]
+    times = Counter(word for of_one in words for word in of_one if len(word) > SHORT_WORD)
+    chosen: list[int] = []
+    told = set[str]()
+    while len(chosen) < min(most, len(sentences)):
+        left = (place for place in range(len(sentences)) if place not in chosen)
+        best = max(left, key=lambda place: _weight(words[place], told, times))
+        chosen.append(best)
+        told |= words[best]
+    return chosen
+
+
+def _weight(words: Set[str], told: Set[str], times: Mapping[str, int]) -> float:
     """Words that are said once say nothing of the whole; long sentences do not win by length alone."""
-    words = set(words_of(sentence))
-    return sum(weights.get(word, 1) - 1 for word in words) / (len(words) + 5)
+    weights = (log(times.get(word, 1)) for word in words - told)
+    return fsum(weights) / (len(words) + LENGTH_BALANCE)  # whatever order a set has, the same sum
 
 
 def _shortened(text: str) -> str:

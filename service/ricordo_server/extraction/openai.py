@@ -6,7 +6,6 @@ from typing import Any
 
 from openai import AsyncOpenAI, OpenAIError
 from openai.types.chat import ChatCompletion
-from pydantic import BaseModel
 
 from ricordo_server.domain.extraction import (
     ADD,
@@ -35,6 +34,7 @@ from ricordo_server.extraction.replies import (
     M,
     NoItemsError,
     Parsed,
+    Schema,
     Verdict,
     candidate_of,
     read_reply,
@@ -116,10 +116,9 @@ class OpenAIExtractor:
         return _Part(found, invalid, incomplete or bool(todo))
 
     async def _read(self, request: ExtractionRequest, meter: TokenMeter) -> _Part:
-        item = ITEM_OF_KIND[request.kind]
-        messages = extraction_messages(request, schema_of(item))
-        parsed = await self._ask(messages, item, request.guidance, meter)
-        topics = topic_names(request.guidance)
+        item, topics = ITEM_OF_KIND[request.kind], topic_names(request.guidance)
+        schema = schema_of(item, topics)
+        parsed = await self._ask(extraction_messages(request, schema), item, schema, request.guidance, meter)
         candidates = [candidate_of(request.kind, each, request.utterances, topics) for each in parsed.items]
         return _Part(candidates, len(parsed.faults), parsed.cut)
 
@@ -129,8 +128,8 @@ class OpenAIExtractor:
         """One request for all; what the reply leaves out, or says of what was not asked, is an ADD."""
         if not compared:
             return []
-        messages = consolidation_messages(compared, schema_of(Verdict))
-        parsed = await self._ask(messages, Verdict, guidance, meter)
+        schema = schema_of(Verdict)
+        parsed = await self._ask(consolidation_messages(compared, schema), Verdict, schema, guidance, meter)
         proposals = [ADD] * len(compared)
         for verdict in parsed.items:
             number = verdict.candidate - 1
@@ -139,10 +138,15 @@ class OpenAIExtractor:
         return proposals
 
     async def _ask(
-        self, messages: Sequence[Message], item: type[M], guidance: Guidance, meter: TokenMeter
+        self,
+        messages: Sequence[Message],
+        item: type[M],
+        schema: Schema,
+        guidance: Guidance,
+        meter: TokenMeter,
     ) -> Parsed[M]:
         """The items of one reply. One that holds none that is valid is told so, and asked for once more."""
-        reply = await self._complete(messages, item, guidance, meter)
+        reply = await self._complete(messages, schema, guidance, meter)
         try:
             return read_reply(reply.text, item, cut=reply.cut)
         except NoItemsError as fault:
@@ -150,20 +154,20 @@ class OpenAIExtractor:
                 {"role": "assistant", "content": reply.text or "(nothing)"},
                 {"role": "user", "content": str(fault)},
             ]
-        reply = await self._complete([*messages, *told], item, guidance, meter)
+        reply = await self._complete([*messages, *told], schema, guidance, meter)
         try:
             return read_reply(reply.text, item, cut=reply.cut)
         except NoItemsError as fault:
             raise StepError(FailureClass.CONTENT, f"the model's reply is unusable: {fault}") from fault
 
     async def _complete(
-        self, messages: Sequence[Message], item: type[BaseModel], guidance: Guidance, meter: TokenMeter
+        self, messages: Sequence[Message], schema: Schema, guidance: Guidance, meter: TokenMeter
     ) -> _Reply:
         try:
             completion = await self._client.chat.completions.create(
                 model=guidance.model or self._endpoint.model,
                 messages=list(messages),  # type: ignore[arg-type] # plain dicts are what the SDK sends
-                **self._options(item),
+                **self._options(schema),
             )
         except OpenAIError as error:
             raise translate(error) from error
@@ -176,15 +180,15 @@ class OpenAIExtractor:
         texts = [message["content"] for message in messages]
         return sum(map(self._counter.count, [*texts, _text_of(completion)]))
 
-    def _options(self, item: type[BaseModel]) -> dict[str, Any]:
+    def _options(self, schema: Schema) -> dict[str, Any]:
         """OpenAI's own models want the newer name of the bound, most other servers know the older one alone."""
         bound = "max_tokens" if self._endpoint.base_url else "max_completion_tokens"
         options: dict[str, Any] = {bound: self._endpoint.output_tokens}
         if self._endpoint.temperature is not None:
             options["temperature"] = self._endpoint.temperature
         if self._endpoint.json_schema:
-            schema = {"name": "reply", "schema": schema_of(item), "strict": True}
-            options["response_format"] = {"type": "json_schema", "json_schema": schema}
+            named = {"name": "reply", "schema": schema, "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": named}
         return options
 
 

@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -23,6 +23,7 @@ from ricordo_server.domain.memory import (
 ITEMS = "items"
 MOST_BRACES = 200
 M = TypeVar("M", bound=BaseModel)
+Schema: TypeAlias = dict[str, Any]
 
 _DECODER = json.JSONDecoder()
 _LIST = re.compile(rf'"{ITEMS}"\s*:\s*\[')
@@ -39,11 +40,11 @@ class QuoteReply(_Said):
 
 
 class Item(_Said):
-    """Every field is required, as strict schemas want it; what is not known is null or empty."""
+    """Every field that is asked for is required, as strict schemas want it; what is not known is null or empty."""
 
     content: str
     quotes: list[QuoteReply]
-    topics: list[str]
+    topics: list[str] = []
     event_time: str | None
     event_end_time: str | None
 
@@ -129,9 +130,17 @@ class Parsed(Generic[M]):
     cut: bool
 
 
-def schema_of(item: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a reply: an object with the list of items, strict in every object."""
+def schema_of(item: type[BaseModel], topics: Iterable[str] = ()) -> Schema:
+    """The JSON schema of a reply: an object with the list of items, strict in every object.
+
+    An item has topics of those given alone; with none, no topics are asked for.
+    """
     schema = item.model_json_schema()
+    properties = schema["properties"]
+    properties.pop("topics", None)
+    if named := list(topics):
+        properties["topics"] = {"type": "array", "items": {"type": "string", "enum": named}}
+    schema["required"] = list(properties)
     definitions = schema.pop("$defs", {})
     listed = {"type": "object", "properties": {ITEMS: {"type": "array", "items": schema}}}
     return {**listed, "required": [ITEMS], "additionalProperties": False, "$defs": definitions}
