@@ -6,6 +6,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 export GRPC_ENABLE_FORK_SUPPORT := 0
 READY := .venv/.ready
 N ?= 2000
+LOCOMO ?= ../locomo10.json
 SCALE ?= 0.1
 # Of the tests, what belongs in the table of the proof too.
 ALSO_PROOF := tests/isolation/test_erasure.py tests/isolation/test_probing.py tests/isolation/test_tenant_predicates.py \
@@ -58,7 +59,7 @@ lint: setup  ## Format, lint and layer rules
 	ruff check .
 	lint-imports --no-cache
 
-types: setup  ## mypy, strict
+types: setup  ## mypy, strict, of the tests too
 	mypy
 
 contract: setup  ## The protos: format, lint, and no breaking change since the last release
@@ -72,8 +73,8 @@ generated: setup  ## Fail when committed generated code is not what the generato
 
 check: generated lint types contract proof test  ## Every gate, the tests last
 
-bench-quality: setup  ## Retrieval quality on LoCoMo through the service (../shared/data)
-	python -m benchmarks.quality
+bench-quality: setup  ## Retrieval quality on LoCoMo through the service; LOCOMO= the path of locomo10.json
+	python -m benchmarks.quality --data $(LOCOMO)
 
 bench-speed: setup  ## Speed beside raw SQL on the same Postgres; N= scales it
 	python -m benchmarks.speed --n $(N)

@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.metrics import ANSWERABLE
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-DEFAULT_PATH = REPOSITORY.parent / "shared" / "data" / "locomo10.json"
+DEFAULT_PATH = REPOSITORY.parent / "locomo10.json"
 
 # In the raw file `speaker_a` and `session_12` stand beside `session_12_date_time`.
 _SESSION_KEY = re.compile(r"session_(\d+)")

@@ -3,14 +3,14 @@
 import typer
 
 from ricordo.commands import entries, operations, pipelines, stores
-from ricordo.commands.connection import connection
+from ricordo.commands.connection import PLAIN_HELP, connection
 from ricordo.commands.model_context import mcp
 
 
 def main() -> None:
     """Runs the command line of an installation without the server; ends the program with its status."""
     app = typer.Typer(
-        no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+        no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, **PLAIN_HELP
     )
     app.callback(
         epilog="All other commands come with the server: pip install 'ricordo[server,embedded,local]'"

@@ -3,7 +3,7 @@
 import typer
 
 from ricordo.commands import entries, operations, pipelines, stores
-from ricordo.commands.connection import connection
+from ricordo.commands.connection import PLAIN_HELP, connection
 from ricordo.commands.model_context import mcp
 from ricordo_server.cli import (
     apply,
@@ -22,6 +22,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    **PLAIN_HELP,
 )
 app.callback()(connection)
 operate.register(app)

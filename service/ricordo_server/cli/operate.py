@@ -134,7 +134,7 @@ def create_project(
     language: Annotated[str, typer.Option(help="Language of text search.")] = DEFAULT_LANGUAGE,
     operator_url: Annotated[str | None, typer.Option(help="URL of ricordo_operator.")] = None,
 ) -> None:
-    """Make a project in an organization of its own, and print its id: the first, before there is a server."""
+    """Make a first project in an organization of its own, and print its id; needs no server."""
     with failures_told():
         url = require(load_settings(operator_url=operator_url).operator_url, "operator_url")
         if language not in LANGUAGES:

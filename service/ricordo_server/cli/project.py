@@ -344,7 +344,7 @@ def audit(
     target: options.Target = options.DEFAULT_TARGET,
     token: options.Token = None,
 ) -> None:
-    """Show who administered the project, and who was denied what; with --installation, what operators did."""
+    """Show who administered the project and who was denied what; with --installation, what operators did."""
     size = min(limit, 1_000)
     with failures_told(), options.connect(target, token) as client:
         found = (
