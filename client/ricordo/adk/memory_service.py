@@ -11,10 +11,12 @@ from google.adk.sessions import Session
 from ricordo import AsyncClient
 from ricordo._async.bank_ingestion import AsyncBankIngestion
 from ricordo._convert.bank_names import bank_name
+from ricordo._convert.bank_profiles import decode_profiles
 from ricordo.adk.events import entry_of, new_memory, turns_of
 from ricordo.adk.options import batches, check_no_options, read_options
 from ricordo.errors import MemoryClientError
 from ricordo.identity import require_given
+from ricordo.memory_bank import MemoryProfile
 from ricordo.models import Exactly, MemoryKind, Scope
 
 DEFAULT_TOP_K = 3
@@ -138,6 +140,11 @@ class RicordoMemoryService(BaseMemoryService):
             store=self._store,
         )
         return SearchMemoryResponse(memories=[entry_of(hit.memory) for hit in found.hits])
+
+    async def retrieve_profiles(self, *, app_name: str, user_id: str) -> list[MemoryProfile]:
+        """Reads what is known of the user in a structured form, one profile for each schema; without any search."""
+        found = await self._client.memories.retrieve_profiles(_scope(app_name, user_id), store=self._store)
+        return list(decode_profiles(found).profiles.values())
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Deletes a memory of this user in this application.

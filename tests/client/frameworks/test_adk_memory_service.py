@@ -19,7 +19,8 @@ from pydantic import Field
 
 from ricordo import AsyncClient, AsyncMemory, errors
 from ricordo.adk import RicordoMemoryService
-from ricordo.models import Matching, Scope
+from ricordo.memory_bank import MemoryProfile
+from ricordo.models import Matching, NewMemory, ProfileDetails, ProfileSchema, ProjectChanges, Scope
 from ricordo_server.config import Settings
 from ricordo_server.jobs import extraction
 from tests.jobs.queue import worker
@@ -226,6 +227,21 @@ async def test_a_search_finds_three_unless_the_service_is_told_otherwise(async_c
     await RicordoMemoryService(async_client).add_memory(**WHO, memories=facts)
     assert len(await found(RicordoMemoryService(async_client), "tea")) == 3
     assert len(await found(RicordoMemoryService(async_client, top_k=4), "tea")) == 4
+
+
+async def test_what_is_known_of_a_user_in_a_structured_form(
+    service: RicordoMemoryService, async_client: AsyncClient
+) -> None:
+    schema = {"type": "object", "properties": {"cups": {"type": "integer"}}}
+    await async_client.project.update(
+        ProjectChanges(profile_schemas=(ProfileSchema(schema_id="drinker", json_schema=schema),))
+    )
+    assert await service.retrieve_profiles(**WHO) == []
+    details = ProfileDetails(schema_id="drinker", field_name="cups")
+    scope = Scope(user_id="ada", labels={"app_name": "assistant"})
+    await async_client.memories.put(NewMemory(kind="profile", content="3", scope=scope, details=details))
+    assert await service.retrieve_profiles(**WHO) == [MemoryProfile(schema_id="drinker", profile={"cups": 3})]
+    assert await service.retrieve_profiles(app_name="assistant", user_id="bob") == []
 
 
 async def test_a_memory_is_deleted_by_its_own_user_alone(service: RicordoMemoryService) -> None:
