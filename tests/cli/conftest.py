@@ -49,7 +49,7 @@ def ricordo(stack: Stack, client: Client) -> Invoke:
     project_id = client.project.get().project_id
     environment = {"RICORDO_TARGET": stack.target, "RICORDO_TOKEN": f"development:{project_id}"}
 
-    def invoke(*arguments: str) -> Result:
-        return CliRunner().invoke(app, arguments, env=environment)
+    def invoke(*arguments: str, stdin: str | None = None) -> Result:
+        return CliRunner().invoke(app, arguments, env=environment, input=stdin)
 
     return invoke

@@ -134,6 +134,29 @@ def test_content_comes_from_one_place(ricordo: Invoke, store: MemoryStore, tmp_p
     assert "no UTF-8" in refusal(ricordo, *new, "--content-file", str(file))["message"]
 
 
+def test_content_comes_from_stdin(ricordo: Invoke, store: MemoryStore) -> None:
+    new = (
+        "entries",
+        "create",
+        "--store",
+        store.id,
+        "--actor-id",
+        "ada",
+        "--path",
+        STYLE,
+        "--content-file",
+        "-",
+    )
+    assert ricordo(*new, stdin="From a pipe.\n").exit_code == 0
+    [entry] = store.list(actor_id="ada")
+    assert entry.content == "From a pipe.\n"
+
+
+def test_a_file_that_is_not_there_is_said(ricordo: Invoke, store: MemoryStore) -> None:
+    new = ("entries", "create", "--store", store.id, "--actor-id", "ada", "--path", STYLE)
+    assert "cannot be read" in refusal(ricordo, *new, "--content-file", "/nowhere.md")["message"]
+
+
 def test_entries_are_listed_by_page(ricordo: Invoke, store: MemoryStore) -> None:
     for number in range(11):
         store.add(actor_id="ada", path=f"/notes/{number:02}.md", content="x", description="a\nnote")

@@ -249,6 +249,7 @@ async def test_what_is_masked_changes_and_nothing_else(world: World) -> None:
     [
         ({"target_store_id": ""}, "pipeline.target_store_id"),
         ({"policy": {"instructions": "x" * 4_097}}, "pipeline.policy.instructions"),
+        ({"policy": {"endpoint": "nowhere"}}, "pipeline.policy.endpoint"),
         ({"policy": {"period": Duration(seconds=60)}}, "pipeline.policy.period"),
         ({"display_name": "x" * 1_025}, "pipeline.display_name"),
     ],

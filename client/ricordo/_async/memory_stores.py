@@ -2,7 +2,7 @@
 
 import builtins
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ricordo import models
 from ricordo._async.memories import AsyncMemories
@@ -11,9 +11,8 @@ from ricordo._async.store_entries import AsyncEntryHit, AsyncStoredEntry
 from ricordo._async.store_handles import AsyncStoreHandle, AsyncStoreHandles
 from ricordo._async.stores import AsyncStores
 from ricordo._convert import store_entries as entries
+from ricordo._convert.store_entries import DOCUMENTS
 from ricordo.models import EntrySource, MemoryKind, View
-
-DOCUMENTS = (MemoryKind.DOCUMENT,)
 
 
 class AsyncMemoryStores(AsyncStoreHandles["AsyncMemoryStore"]):
@@ -73,7 +72,7 @@ class AsyncMemoryStores(AsyncStoreHandles["AsyncMemoryStore"]):
 class AsyncMemoryStore(AsyncStoreHandle):
     """A memory store. Every call names the actor whose entries it is about; it never crosses to another's."""
 
-    _memories: AsyncMemories
+    _memories: AsyncMemories = field(repr=False)
 
     @property
     def id(self) -> str:
@@ -196,13 +195,14 @@ class AsyncMemoryStore(AsyncStoreHandle):
             timeout: Seconds for each page.
 
         Raises:
-            MemoryClientError: `path` and `path_prefix` are both given, or `page_size` is out of range.
+            MemoryClientError: `path` and `path_prefix` are both given or can be none, `read_mask` names no field, or
+                `page_size` is out of range.
         """
         wanted = entries.view_of(read_mask, view)
         memories = self._memories.list(
             scope=entries.matching(actor_id, None if path is not None else session_id),
             kinds=kinds,
-            filters=entries.path_filter(path, path_prefix),
+            filters=entries.path_filter(path, path_prefix, kinds),
             order_by="key",
             view=wanted,
             page_size=entries.page_size_of(page_size),
@@ -244,7 +244,7 @@ class AsyncMemoryStore(AsyncStoreHandle):
             top_k=entries.search_limit(limit, page_size),
             scope=entries.matching(actor_id, session_id),
             kinds=kinds,
-            filters=entries.path_filter(None, path_prefix),
+            filters=entries.path_filter(None, path_prefix, kinds),
             store=self.id,
             timeout=timeout,
         )
@@ -276,9 +276,12 @@ class AsyncMemoryStore(AsyncStoreHandle):
 
         Returns:
             How many were, or would be, deleted.
+
+        Raises:
+            MemoryClientError: No path begins so; "/" takes all.
         """
         matching = entries.matching(actor_id, session_id)
-        condition = entries.path_filter(None, prefix)
+        condition = entries.path_filter(None, prefix or "")
         deleted = 0
         while True:
             step = await self._memories.delete_matching(

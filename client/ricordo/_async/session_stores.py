@@ -1,7 +1,7 @@
 """Session stores, each a container of conversations: `client.session_stores`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ricordo import models
 from ricordo._async.pager import AsyncPager
@@ -34,7 +34,7 @@ class AsyncSessionStores(AsyncStoreHandles["AsyncSessionStore"]):
 class AsyncSessionStore(AsyncStoreHandle):
     """A store, as a container of sessions."""
 
-    _parts: AsyncSessionParts
+    _parts: AsyncSessionParts = field(repr=False)
 
     @property
     def session_store_id(self) -> str:
@@ -88,8 +88,10 @@ class AsyncSessionStore(AsyncStoreHandle):
 
         Raises:
             NotFoundError: There is none, or none that this credential may see.
-            MemoryClientError: Several actors have one, and none is named.
+            MemoryClientError: No id is given; or several actors have one, and none is named.
         """
+        if not session_id:
+            raise MemoryClientError("session_id is required: list the sessions of an actor to find it")
         scope = Matching(user_id=actor_id or "", session_id=session_id)
         found = self._parts.sessions.list(
             scope=scope, page_size=2, store=self.session_store_id, timeout=timeout

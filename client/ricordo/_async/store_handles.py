@@ -1,7 +1,7 @@
 """Stores as handles, whatever they are containers of: what memory stores and session stores have in common."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Generic, Self, TypeVar
 
@@ -15,7 +15,7 @@ from ricordo._convert.store_entries import page_size_of, store_id_of
 class AsyncStoreHandle:
     """A store, and what is done with the whole of it."""
 
-    _stores: AsyncStores
+    _stores: AsyncStores = field(repr=False)
     record: models.Store
 
     @property

@@ -1,7 +1,7 @@
 """Sessions of session stores, as handles."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -33,7 +33,7 @@ class AsyncSessionParts:
 class AsyncStoredSession:
     """A session of an actor: an ordered list of items, each immutable."""
 
-    _parts: AsyncSessionParts
+    _parts: AsyncSessionParts = field(repr=False)
     record: models.Session
 
     @property

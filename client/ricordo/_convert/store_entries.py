@@ -11,6 +11,7 @@ SESSION_STORES = "session-stores/"
 ENTRIES = "/entries/"
 DEFAULT_PAGE_SIZE = 10
 MAX_PAGE_SIZE = 100
+DOCUMENTS = (models.MemoryKind.DOCUMENT,)
 # What a read mask may name, and who is asked for the whole when it names none of these.
 CONTENT = "content"
 
@@ -21,8 +22,9 @@ def store_id_of(name: str) -> str:
     Raises:
         MemoryClientError: It is none of them.
     """
-    prefix = SESSION_STORES if name.startswith(SESSION_STORES) else STORES
-    store_id = name.removeprefix(prefix)
+    given = name if isinstance(name, str) else ""
+    prefix = SESSION_STORES if given.startswith(SESSION_STORES) else STORES
+    store_id = given.removeprefix(prefix)
     if not store_id or "/" in store_id:
         raise MemoryClientError(f"{name!r} names no store: give its id, or {prefix}<id>")
     return store_id
@@ -34,7 +36,7 @@ def entry_id_of(name: str, store_id: str) -> str:
     Raises:
         MemoryClientError: It is neither, or is of another store.
     """
-    entry_id = name.removeprefix(f"{STORES}{store_id}{ENTRIES}")
+    entry_id = name.removeprefix(f"{STORES}{store_id}{ENTRIES}") if isinstance(name, str) else ""
     if not entry_id or "/" in entry_id:
         raise MemoryClientError(f"{name!r} names no entry of the store {store_id}")
     return entry_id
@@ -85,7 +87,7 @@ def check_source(source_type: EntrySource | str) -> None:
     Raises:
         MemoryClientError: It is no agent.
     """
-    if source_type.lower() != EntrySource.AGENT:
+    if not isinstance(source_type, str) or source_type.lower() != EntrySource.AGENT:
         raise MemoryClientError(f"source_type is {EntrySource.AGENT.value!r}: pipelines write all others")
 
 
@@ -131,24 +133,43 @@ def replaced_once(content: str | None, old: str, new: str) -> str:
     """
     if content is None:
         raise MemoryClientError("the entry was read without its content: read it whole")
-    count = content.count(old) if old else 0
+    if not (isinstance(old, str) and old and isinstance(new, str)):
+        raise MemoryClientError("edit replaces a text by a text: give the one that is there, and the new one")
+    count = content.count(old)
     if count != 1:
         found = f"occurs {count} times: give more of its surroundings" if count else "does not occur"
         raise MemoryClientError(f"the text to replace {found}")
     return content.replace(old, new)
 
 
-def path_filter(path: str | None, path_prefix: str | None) -> dict[str, object] | None:
-    """The condition of a list or a search.
+def path_filter(
+    path: str | None, path_prefix: str | None, kinds: Collection[models.MemoryKind | str] = DOCUMENTS
+) -> dict[str, object] | None:
+    """The condition of a list or a search. Keys of other kinds than documents are no paths.
 
     Raises:
-        MemoryClientError: Both are given.
+        MemoryClientError: Both are given, or no path is or begins so.
     """
     if path is not None and path_prefix is not None:
         raise MemoryClientError("give path or path_prefix, not both")
+    if set(kinds) == set(DOCUMENTS):
+        _check_path("path", path)
+        # What stands behind the last slash is the beginning of a segment: of "/.." there may be entries "/..notes".
+        _check_path("path_prefix", path_prefix, unfinished=True)
     if path is not None:
         return {"key": path}
     return {"key": {"$prefix": path_prefix}} if path_prefix is not None else None
+
+
+def _check_path(name: str, given: str | None, *, unfinished: bool = False) -> None:
+    """What no path can be finds nothing, and is a mistake."""
+    if given is None:
+        return
+    first, *segments = given.split("/") if isinstance(given, str) else ["?"]
+    whole = segments[:-1] if unfinished else segments
+    if first or not segments or not {"", ".", ".."}.isdisjoint(whole):
+        message = f"{name} begins with / and has no empty, '.' or '..' segments, such as /notes/tea.md: not {given!r}"
+        raise MemoryClientError(message)
 
 
 def page_size_of(value: int | None, name: str = "page_size", default: int = DEFAULT_PAGE_SIZE) -> int:
@@ -177,12 +198,19 @@ def search_limit(limit: int | None, page_size: int | None) -> int:
 
 
 def view_of(read_mask: Collection[str] | str | None, view: models.View | str) -> models.View:
-    """How much of each entry is read: a read mask without `content` leaves it out."""
+    """How much of each entry is read: a read mask without `content` leaves it out.
+
+    Raises:
+        MemoryClientError: The mask names what is no field.
+    """
     if read_mask is None:
         return models.View(view)
-    names = read_mask.split(",") if isinstance(read_mask, str) else read_mask
-    wanted = CONTENT in {name.strip() for name in names}
-    return models.View.FULL if wanted else models.View.BASIC
+    given = read_mask.split(",") if isinstance(read_mask, str) else read_mask
+    names = {name.strip() for name in given}
+    if unknown := names - set(models.StoreEntry.model_fields):
+        accepted = ", ".join(models.StoreEntry.model_fields)
+        raise MemoryClientError(f"read_mask names {', '.join(sorted(unknown))}: choose from {accepted}")
+    return models.View.FULL if CONTENT in names else models.View.BASIC
 
 
 def entry_fields(

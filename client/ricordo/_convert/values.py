@@ -23,8 +23,10 @@ def encode_metadata(metadata: Mapping[str, Any], name: str = "metadata") -> dict
         name: Its own name, for error messages.
 
     Raises:
-        MemoryClientError: A value cannot be kept exactly; the message names it.
+        MemoryClientError: It is no map, or a value cannot be kept exactly; the message names it.
     """
+    if not isinstance(metadata, Mapping):
+        raise MemoryClientError(f"{name} is a map of values by their keys, not {metadata!r:.60}")
     return {_key(key, name): encode_value(value, f"{name}.{key}") for key, value in metadata.items()}
 
 

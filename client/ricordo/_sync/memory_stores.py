@@ -3,18 +3,17 @@
 
 import builtins
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ricordo import models
 from ricordo._convert import store_entries as entries
+from ricordo._convert.store_entries import DOCUMENTS
 from ricordo._sync.memories import Memories
 from ricordo._sync.pager import Pager
 from ricordo._sync.store_entries import EntryHit, StoredEntry
 from ricordo._sync.store_handles import StoreHandle, StoreHandles
 from ricordo._sync.stores import Stores
 from ricordo.models import EntrySource, MemoryKind, View
-
-DOCUMENTS = (MemoryKind.DOCUMENT,)
 
 
 class MemoryStores(StoreHandles["MemoryStore"]):
@@ -72,7 +71,7 @@ class MemoryStores(StoreHandles["MemoryStore"]):
 class MemoryStore(StoreHandle):
     """A memory store. Every call names the actor whose entries it is about; it never crosses to another's."""
 
-    _memories: Memories
+    _memories: Memories = field(repr=False)
 
     @property
     def id(self) -> str:
@@ -195,13 +194,14 @@ class MemoryStore(StoreHandle):
             timeout: Seconds for each page.
 
         Raises:
-            MemoryClientError: `path` and `path_prefix` are both given, or `page_size` is out of range.
+            MemoryClientError: `path` and `path_prefix` are both given or can be none, `read_mask` names no field, or
+                `page_size` is out of range.
         """
         wanted = entries.view_of(read_mask, view)
         memories = self._memories.list(
             scope=entries.matching(actor_id, None if path is not None else session_id),
             kinds=kinds,
-            filters=entries.path_filter(path, path_prefix),
+            filters=entries.path_filter(path, path_prefix, kinds),
             order_by="key",
             view=wanted,
             page_size=entries.page_size_of(page_size),
@@ -243,7 +243,7 @@ class MemoryStore(StoreHandle):
             top_k=entries.search_limit(limit, page_size),
             scope=entries.matching(actor_id, session_id),
             kinds=kinds,
-            filters=entries.path_filter(None, path_prefix),
+            filters=entries.path_filter(None, path_prefix, kinds),
             store=self.id,
             timeout=timeout,
         )
@@ -275,9 +275,12 @@ class MemoryStore(StoreHandle):
 
         Returns:
             How many were, or would be, deleted.
+
+        Raises:
+            MemoryClientError: No path begins so; "/" takes all.
         """
         matching = entries.matching(actor_id, session_id)
-        condition = entries.path_filter(None, prefix)
+        condition = entries.path_filter(None, prefix or "")
         deleted = 0
         while True:
             step = self._memories.delete_matching(

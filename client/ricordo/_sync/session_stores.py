@@ -2,7 +2,7 @@
 """Session stores, each a container of conversations: `client.session_stores`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ricordo import models
 from ricordo._convert.session_items import split_actor
@@ -35,7 +35,7 @@ class SessionStores(StoreHandles["SessionStore"]):
 class SessionStore(StoreHandle):
     """A store, as a container of sessions."""
 
-    _parts: SessionParts
+    _parts: SessionParts = field(repr=False)
 
     @property
     def session_store_id(self) -> str:
@@ -89,8 +89,10 @@ class SessionStore(StoreHandle):
 
         Raises:
             NotFoundError: There is none, or none that this credential may see.
-            MemoryClientError: Several actors have one, and none is named.
+            MemoryClientError: No id is given; or several actors have one, and none is named.
         """
+        if not session_id:
+            raise MemoryClientError("session_id is required: list the sessions of an actor to find it")
         scope = Matching(user_id=actor_id or "", session_id=session_id)
         found = self._parts.sessions.list(
             scope=scope, page_size=2, store=self.session_store_id, timeout=timeout

@@ -2,7 +2,7 @@
 """Stores as handles, whatever they are containers of: what memory stores and session stores have in common."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Generic, Self, TypeVar
 
@@ -16,7 +16,7 @@ from ricordo._sync.stores import Stores
 class StoreHandle:
     """A store, and what is done with the whole of it."""
 
-    _stores: Stores
+    _stores: Stores = field(repr=False)
     record: models.Store
 
     @property

@@ -2,7 +2,7 @@
 """Sessions of session stores, as handles."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -34,7 +34,7 @@ class SessionParts:
 class StoredSession:
     """A session of an actor: an ordered list of items, each immutable."""
 
-    _parts: SessionParts
+    _parts: SessionParts = field(repr=False)
     record: models.Session
 
     @property

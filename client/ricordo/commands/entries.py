@@ -26,7 +26,7 @@ Prefix = Annotated[str | None, typer.Option(help="Only those whose path begins s
 Content = Annotated[str | None, typer.Option(help="What it holds.")]
 ContentFile = Annotated[
     Path | None,
-    typer.Option(help="File with what it holds; - is stdin.", exists=True, dir_okay=False, allow_dash=True),
+    typer.Option(help="File with what it holds; - is stdin."),
 ]
 Description = Annotated[str | None, typer.Option(help="One line that says what it holds.")]
 DEFAULT_STORE = "default"
@@ -232,14 +232,25 @@ def read_content(content: str | None, file: Path | None) -> str | None:
     """What is given as text, or the text of the file; None: neither.
 
     Raises:
-        MemoryClientError: Both are given, or the file is no text.
+        MemoryClientError: Both are given, or the file cannot be read, or is no text.
     """
     if file is None:
         return content
     if content is not None:
         raise MemoryClientError("give --content or --content-file, not both")
+    return read_text(file)
+
+
+def read_text(file: Path) -> str:
+    """The text of a file; of -, that of stdin.
+
+    Raises:
+        MemoryClientError: It cannot be read, or is no text.
+    """
     try:
         return (sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()).decode()
+    except OSError as error:
+        raise MemoryClientError(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise MemoryClientError(f"{file} is no UTF-8 text: byte {error.start}") from error
 

@@ -9,6 +9,7 @@ import typer
 from ricordo import models
 from ricordo._sync.pager import Pager
 from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connect
+from ricordo.commands.entries import read_text
 from ricordo.commands.output import Format, Output, failures_told, print_json, print_line
 from ricordo.commands.stores import PageToken, Yes, confirm, tell_done, tell_following
 
@@ -72,7 +73,7 @@ def create(
 
 def _text(given: str | None) -> str | None:
     """Instructions as they are, or those in the file of that name."""
-    return Path(given[1:]).read_text(encoding="utf-8") if given and given.startswith("@") else given
+    return read_text(Path(given[1:])) if given and given.startswith("@") else given
 
 
 def _period(hours: float | None) -> timedelta | None:

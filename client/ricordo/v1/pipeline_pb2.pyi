@@ -158,7 +158,9 @@ class PipelinePolicy(_message.Message):
     TRIGGER_FIELD_NUMBER: _builtins.int
     PERIOD_FIELD_NUMBER: _builtins.int
     endpoint: _builtins.str
-    """The name of an endpoint; empty: that of the store's policy."""
+    """The name of an endpoint; empty: that of the store's policy. INVALID_ARGUMENT / INVALID_FIELD where the operator has set
+    up none of this name.
+    """
     model: _builtins.str
     """A model of that endpoint; empty: the endpoint's own."""
     instructions: _builtins.str

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from uuid_utils.compat import uuid7
 
+from ricordo_server.app.endpoints import check_endpoint
 from ricordo_server.app.housekeeping import each_store, operator_pool
 from ricordo_server.app.permissions import check_may_manage, check_may_write_here, denied
 from ricordo_server.app.services import Services
@@ -37,9 +38,10 @@ async def create_pipeline(services: Services, call: Call, store_id: str, draft: 
     """Makes a pipeline in the caller's name.
 
     Raises:
-        DomainError: STORE_NOT_FOUND (either), PERMISSION_DENIED, PIPELINE_TAKEN.
+        DomainError: STORE_NOT_FOUND (either), PERMISSION_DENIED, PIPELINE_TAKEN, INVALID_FIELD (no such endpoint).
     """
     check_may_manage(call.principal)
+    check_endpoint(services, {"endpoint": draft.policy.endpoint}, "pipeline.policy")
 
     async def work(connection: TenantConnection) -> Pipeline:
         await _check_target(connection, draft.target_store_id)
@@ -86,8 +88,9 @@ async def list_pipelines(services: Services, call: Call, store_id: str, page: Pa
 async def update_pipeline(
     services: Services, call: Call, store_id: str, pipeline_id: str, changes: PipelineChanges
 ) -> Pipeline:
-    """Raises DomainError: PIPELINE_NOT_FOUND, PERMISSION_DENIED."""
+    """Raises DomainError: PIPELINE_NOT_FOUND, PERMISSION_DENIED, INVALID_FIELD (no such endpoint)."""
     check_may_manage(call.principal)
+    check_endpoint(services, changes, "pipeline.policy")
 
     async def work(connection: TenantConnection) -> Pipeline:
         await _get(connection, pipeline_id)

@@ -67,11 +67,16 @@ async def _copy_sources(connection: TenantConnection, pairs: FromClause, into: S
     """Only whole grounds: a copy of some of the turns that were quoted together says too little."""
     same = [each for each in memory_source.c if each.name not in OWN_SOURCE_COLUMNS]
     ground = [memory_source.c[name] for name in GROUND]
-    copied = memory_source.outerjoin(pairs, pairs.c.original == memory_source.c.turn_id)
+    named = pairs.c.original == memory_source.c.turn_id
+    touched = (
+        select(memory_source.c.memory_id)
+        .select_from(memory_source.join(pairs, named))
+        .where(in_tenant(memory_source, connection))
+    )
     whole = (
         select(*ground)
-        .select_from(copied)
-        .where(in_tenant(memory_source, connection))
+        .select_from(memory_source.outerjoin(pairs, named))
+        .where(in_tenant(memory_source, connection), memory_source.c.memory_id.in_(touched))
         .group_by(*ground)
         .having(func.count() == func.count(pairs.c.copy))
     )

@@ -46,9 +46,9 @@ async def test_a_store_is_found_by_its_name_as_a_session_store_too(live: AsyncCl
 
 
 @pytest.mark.parametrize(
-    "store_id", ["", "a/b", "memory-stores/", "memory-stores/a/entries/b", "session-stores/a/b"]
+    "store_id", ["", "a/b", "memory-stores/", "memory-stores/a/entries/b", "session-stores/a/b", None, 5]
 )
-async def test_a_name_of_something_else_is_refused(live: AsyncClient, store_id: str) -> None:
+async def test_a_name_of_something_else_is_refused(live: AsyncClient, store_id: Any) -> None:
     with pytest.raises(ValueError, match="names no store"):
         await live.memory_stores.get(store_id)
 
@@ -197,6 +197,35 @@ async def test_path_and_prefix_together_are_refused(store: AsyncMemoryStore) -> 
         store.list(actor_id="ada", path="/a", path_prefix="/")
 
 
+@pytest.mark.parametrize("path", ["", "notes", "//", "/a/../b", "/./", 5])
+async def test_what_no_path_can_be_is_refused_as_one(store: AsyncMemoryStore, path: Any) -> None:
+    with pytest.raises(ValueError, match="begins with /"):
+        store.list(actor_id="ada", path=path)
+    with pytest.raises(ValueError, match="begins with /"):
+        store.list(actor_id="ada", path_prefix=path)
+    with pytest.raises(ValueError, match="begins with /"):
+        await store.search(actor_id="ada", query="tea", path_prefix=path)
+    with pytest.raises(ValueError, match="begins with /"):
+        await store.delete_prefix(path, actor_id="ada")
+
+
+async def test_a_prefix_may_end_within_a_segment(store: AsyncMemoryStore) -> None:
+    await store.add(actor_id="ada", path="/..notes/a", content="x")
+    assert await paths(store, path_prefix="/..") == ["/..notes/a"]
+    assert await paths(store, path_prefix="/") == ["/..notes/a"]
+
+
+async def test_keys_of_other_kinds_are_no_paths(live: AsyncClient, store: AsyncMemoryStore) -> None:
+    fact = NewMemory(kind="semantic", key="home", content="Rome", scope=Scope(user_id="ada"))
+    await live.memories.create(fact, store=store.id)
+    assert await paths(store, path="home", kinds=["semantic"]) == ["home"]
+
+
+async def test_a_read_mask_names_fields(store: AsyncMemoryStore) -> None:
+    with pytest.raises(ValueError, match="read_mask names contents"):
+        store.list(actor_id="ada", read_mask="path,contents")
+
+
 async def test_pages_hold_ten_entries(store: AsyncMemoryStore) -> None:
     for number in range(12):
         await store.add(actor_id="ada", path=f"/{number:02}", content="x")
@@ -266,6 +295,8 @@ async def test_an_edit_replaces_one_place(store: AsyncMemoryStore) -> None:
         await entry.edit("tea", "water")
     with pytest.raises(ValueError, match="does not occur"):
         await entry.edit("juice", "water")
+    with pytest.raises(ValueError, match="give the one that is there"):
+        await entry.edit("", "water")
     assert (await entry.edit("coffee", "water")).content == "tea, tea and water"
 
 

@@ -220,6 +220,17 @@ async def test_rules_follow_no_instructions_and_say_so(session: AsyncStoredSessi
     assert refused.value.code == "INVALID_ARGUMENT"
 
 
+async def test_a_session_is_named(store: AsyncSessionStore) -> None:
+    with pytest.raises(ValueError, match="session_id is required"):
+        await store.get("")
+
+
+async def test_metadata_is_a_map(store: AsyncSessionStore) -> None:
+    given: Any = "channel=mail"
+    with pytest.raises(ValueError, match="metadata is a map"):
+        await store.add(actor_id="ada", metadata=given)
+
+
 async def test_turns_of_other_surfaces_are_items(live: AsyncClient, session: AsyncStoredSession) -> None:
     scope = Scope(user_id="ada", session_id="one")
     turn = NewTurn(role="assistant", content="Hello.", tool_calls=(ToolCall(tool_call_id="c", name="tea"),))

@@ -47,9 +47,9 @@ def test_a_store_is_found_by_its_name_as_a_session_store_too(live: Client) -> No
 
 
 @pytest.mark.parametrize(
-    "store_id", ["", "a/b", "memory-stores/", "memory-stores/a/entries/b", "session-stores/a/b"]
+    "store_id", ["", "a/b", "memory-stores/", "memory-stores/a/entries/b", "session-stores/a/b", None, 5]
 )
-def test_a_name_of_something_else_is_refused(live: Client, store_id: str) -> None:
+def test_a_name_of_something_else_is_refused(live: Client, store_id: Any) -> None:
     with pytest.raises(ValueError, match="names no store"):
         live.memory_stores.get(store_id)
 
@@ -196,6 +196,35 @@ def test_path_and_prefix_together_are_refused(store: MemoryStore) -> None:
         store.list(actor_id="ada", path="/a", path_prefix="/")
 
 
+@pytest.mark.parametrize("path", ["", "notes", "//", "/a/../b", "/./", 5])
+def test_what_no_path_can_be_is_refused_as_one(store: MemoryStore, path: Any) -> None:
+    with pytest.raises(ValueError, match="begins with /"):
+        store.list(actor_id="ada", path=path)
+    with pytest.raises(ValueError, match="begins with /"):
+        store.list(actor_id="ada", path_prefix=path)
+    with pytest.raises(ValueError, match="begins with /"):
+        store.search(actor_id="ada", query="tea", path_prefix=path)
+    with pytest.raises(ValueError, match="begins with /"):
+        store.delete_prefix(path, actor_id="ada")
+
+
+def test_a_prefix_may_end_within_a_segment(store: MemoryStore) -> None:
+    store.add(actor_id="ada", path="/..notes/a", content="x")
+    assert paths(store, path_prefix="/..") == ["/..notes/a"]
+    assert paths(store, path_prefix="/") == ["/..notes/a"]
+
+
+def test_keys_of_other_kinds_are_no_paths(live: Client, store: MemoryStore) -> None:
+    fact = NewMemory(kind="semantic", key="home", content="Rome", scope=Scope(user_id="ada"))
+    live.memories.create(fact, store=store.id)
+    assert paths(store, path="home", kinds=["semantic"]) == ["home"]
+
+
+def test_a_read_mask_names_fields(store: MemoryStore) -> None:
+    with pytest.raises(ValueError, match="read_mask names contents"):
+        store.list(actor_id="ada", read_mask="path,contents")
+
+
 def test_pages_hold_ten_entries(store: MemoryStore) -> None:
     for number in range(12):
         store.add(actor_id="ada", path=f"/{number:02}", content="x")
@@ -265,6 +294,8 @@ def test_an_edit_replaces_one_place(store: MemoryStore) -> None:
         entry.edit("tea", "water")
     with pytest.raises(ValueError, match="does not occur"):
         entry.edit("juice", "water")
+    with pytest.raises(ValueError, match="give the one that is there"):
+        entry.edit("", "water")
     assert (entry.edit("coffee", "water")).content == "tea, tea and water"
 
 

@@ -205,6 +205,17 @@ def test_rules_follow_no_instructions_and_say_so(session: StoredSession) -> None
     assert refused.value.code == "INVALID_ARGUMENT"
 
 
+def test_a_session_is_named(store: SessionStore) -> None:
+    with pytest.raises(ValueError, match="session_id is required"):
+        store.get("")
+
+
+def test_metadata_is_a_map(store: SessionStore) -> None:
+    given: Any = "channel=mail"
+    with pytest.raises(ValueError, match="metadata is a map"):
+        store.add(actor_id="ada", metadata=given)
+
+
 def test_turns_of_other_surfaces_are_items(live: Client, session: StoredSession) -> None:
     scope = Scope(user_id="ada", session_id="one")
     turn = NewTurn(role="assistant", content="Hello.", tool_calls=(ToolCall(tool_call_id="c", name="tea"),))
