@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from ricordo import memory_bank as types
+from ricordo._convert import memories
 from ricordo._convert.bank_filters import read_filter, read_label_filter
-from ricordo._convert.bank_memories import changes_of
+from ricordo._convert.bank_memories import changes_of, decode_revision
 from ricordo._convert.bank_names import bank_name, memory_name, revision_name, session_name, target_revision
 from ricordo._convert.bank_settings import encode_settings, learned_kinds
 from ricordo._convert.bank_values import our_scope, their_scope
@@ -20,9 +21,10 @@ from ricordo._convert.filters import encode_condition
 from ricordo.errors import MemoryClientError
 from ricordo.filters import MEMORY_FIELDS
 from ricordo.models import ExtractionPolicy, MemoryKind, Scope, StoreSettings
-from ricordo.v1 import memory_service_pb2
+from ricordo.v1 import memory_pb2, memory_service_pb2
 from ricordo_server.domain import filter_fields
 from ricordo_server.rpc.convert.filters import decode_condition
+from tests.fixtures.client_samples import NOON_WIRE, wire_memory
 from tests.unit.filter_oracle import holds
 
 NOON = datetime(2100, 1, 1, 12, tzinfo=UTC)
@@ -180,6 +182,29 @@ def test_models_of_another_package_are_read_as_dicts() -> None:
 def test_a_mask_of_what_cannot_change_is_refused(mask: str) -> None:
     with pytest.raises(MemoryClientError, match="choose from"):
         changes_of("x", types.UpdateMemoryConfig(update_mask=mask))
+
+
+def test_an_update_of_nothing_is_refused() -> None:
+    with pytest.raises(MemoryClientError, match="give one of fact, display_name"):
+        changes_of(None, types.UpdateMemoryConfig())
+
+
+def test_a_revision_of_a_profile_says_what_was_learned_with_its_type() -> None:
+    profile = memory_pb2.ProfileDetails(schema_id="person", field_name="age", content_is_json=True)
+    wire = memory_pb2.MemoryRevision(
+        memory=wire_memory(kind=memory_pb2.MEMORY_KIND_PROFILE, content="36", profile=profile),
+        revision_time=NOON_WIRE,
+        action=memory_pb2.REVISION_ACTION_UPDATED,
+        extracted_memories=["36"],
+    )
+    read = decode_revision(memories.decode_revision(wire), memory_name("bank/memories/m1"))
+    (learned,) = read.extracted_memories
+    assert (learned.fact, learned.structured_data, read.structured_data) == ("36", {"age": 36}, {"age": 36})
+
+
+def test_what_is_not_given_as_memory_banks_do_is_refused_with_advice() -> None:
+    with pytest.raises(MemoryClientError, match="httpOptions is not taken here: give the call a timeout="):
+        types.MemoryConfig.read({"httpOptions": {"timeout": 1}})
 
 
 def test_what_is_given_must_be_in_the_mask() -> None:

@@ -65,11 +65,13 @@ def changes_of(fact: str | None, config: UpdateMemoryConfig) -> models.MemoryCha
     """What an update changes; a `ttl` goes beside it.
 
     Raises:
-        MemoryClientError: The mask names no field, or not one that is given.
+        MemoryClientError: Nothing is given, or the mask names no field, or not one that is given.
     """
     given = {"fact": fact, **{name: getattr(config, name) for name in CHANGES if name != "fact"}}
     given = {name: value for name, value in given.items() if value is not None}
     names = given.keys() if config.update_mask is None else _masked(config.update_mask, given)
+    if not names:
+        raise MemoryClientError(f"update changes what is given: give one of {', '.join(CHANGES)}")
     encoded = {CHANGES[name][0]: _encode(name, given) for name in names if name != "ttl" or name not in given}
     return models.MemoryChanges(**encoded)
 
@@ -148,14 +150,18 @@ def decode_revision(revision: models.MemoryRevision, name: Name) -> MemoryRevisi
     """The revision, in the words of memory banks."""
     memory = revision.memory
     structured = _structured(memory)
+    data = structured.data if structured else None
     return MemoryRevision(
         name=str(name.at(memory.revision)),
         revision=memory.revision,
         action=revision.action,
         fact=None if memory.content_omitted else memory.content,
-        structured_data=structured.data if structured else None,
+        structured_data=data,
         labels=dict(revision.labels),
-        extracted_memories=[IntermediateExtractedMemory(fact=fact) for fact in revision.extracted_memories],
+        extracted_memories=[
+            IntermediateExtractedMemory(fact=fact, structured_data=data)
+            for fact in revision.extracted_memories
+        ],
         create_time=revision.revision_time,
         expire_time=revision.expire_time,
     )

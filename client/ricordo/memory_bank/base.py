@@ -27,7 +27,7 @@ class BankModel(Model):
         fields = fields_of(given, cls._none_is_a_value)
         for name in fields if isinstance(fields, Mapping) else ():
             if advice := cls._elsewhere.get(to_snake(str(name))):
-                raise ValueError(f"{name} is none of it: {advice}")
+                raise ValueError(f"{name} is not taken here: {advice}")
         return fields
 
     @classmethod

@@ -11,9 +11,10 @@ from ricordo.models import RevisionAction
 
 
 class IntermediateExtractedMemory(BankModel):
-    """What was learned, before it met the memories there were."""
+    """What was learned, before it met the memories there were; of a field of a profile with its value."""
 
     fact: str
+    structured_data: dict[str, object] | None = None
 
 
 class MemoryRevision(BankModel):
