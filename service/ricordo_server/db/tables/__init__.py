@@ -1,0 +1,100 @@
+"""The tables as SQLAlchemy Core sees them. Revisions make them; a test holds the two together."""
+
+from ricordo_server.db.tables.background import (
+    extraction,
+    job_failure,
+    operation,
+    pipeline,
+    pipeline_checkpoint,
+    pipeline_run,
+    snapshot,
+)
+from ricordo_server.db.tables.columns import METADATA
+from ricordo_server.db.tables.memories import (
+    consolidation,
+    held_memory,
+    memory,
+    memory_attribute,
+    memory_embedding,
+    memory_revision,
+    memory_source,
+)
+from ricordo_server.db.tables.projects import (
+    audit,
+    embedding_model,
+    idempotency,
+    organization,
+    project,
+    service_account,
+    service_account_secret,
+    signing_key,
+    store,
+    store_grant,
+    usage,
+)
+from ricordo_server.db.tables.sessions import session, turn, turn_embedding
+
+__all__ = [
+    "METADATA",
+    "PARTITIONED",
+    "PROJECT_TABLES",
+    "STORE_TABLES",
+    "audit",
+    "consolidation",
+    "embedding_model",
+    "extraction",
+    "held_memory",
+    "idempotency",
+    "job_failure",
+    "memory",
+    "memory_attribute",
+    "memory_embedding",
+    "memory_revision",
+    "memory_source",
+    "operation",
+    "organization",
+    "pipeline",
+    "pipeline_checkpoint",
+    "pipeline_run",
+    "project",
+    "service_account",
+    "service_account_secret",
+    "session",
+    "signing_key",
+    "snapshot",
+    "store",
+    "store_grant",
+    "turn",
+    "turn_embedding",
+    "usage",
+]
+
+PARTITIONED = ("memory", "memory_attribute", "memory_embedding", "turn", "turn_embedding")
+STORE_TABLES = (
+    "session",
+    "turn",
+    "turn_embedding",
+    "memory",
+    "memory_attribute",
+    "memory_embedding",
+    "memory_revision",
+    "memory_source",
+    "consolidation",
+    "snapshot",
+    "extraction",
+    "held_memory",
+    "operation",
+    "pipeline",
+    "pipeline_run",
+    "pipeline_checkpoint",
+)
+PROJECT_TABLES = (
+    "project",
+    "store",
+    "store_grant",
+    "idempotency",
+    "audit",
+    "service_account",
+    "service_account_secret",
+    "usage",
+)
