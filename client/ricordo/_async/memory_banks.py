@@ -7,11 +7,11 @@ from ricordo import models
 from ricordo._async.bank_ingestion import AsyncBankIngestion
 from ricordo._async.bank_memories import AsyncBankMemories
 from ricordo._async.bank_names import AsyncBankNames
+from ricordo._async.bank_pager import AsyncBankPager
 from ricordo._async.extraction import AsyncExtraction
 from ricordo._async.identities import AsyncIdentity
 from ricordo._async.memories import AsyncMemories
 from ricordo._async.operations import AsyncOperations
-from ricordo._async.pager import AsyncPager
 from ricordo._async.sessions import AsyncSessions
 from ricordo._async.stores import AsyncStores
 from ricordo._convert.bank_generation import decode_operation
@@ -88,13 +88,13 @@ class AsyncMemoryBanks:
         asked = await self._names.bank(name)
         return decode_bank(await self._stores.get(asked.store_id, timeout=timeout), asked)
 
-    def list(
+    async def list(
         self,
         *,
         config: OrDict[types.ListMemoryBanksConfig] | None = None,
         timeout: float | None = None,
-    ) -> AsyncPager[types.MemoryBank]:
-        """Lists the banks that the credential may see, by id; nothing is fetched until iterated.
+    ) -> AsyncBankPager[types.MemoryBank]:
+        """Lists the banks that the credential may see, by id.
 
         Args:
             config: How many a page.
@@ -102,7 +102,7 @@ class AsyncMemoryBanks:
         """
         given = types.ListMemoryBanksConfig.read(config)
         stores = self._stores.list(page_size=given.page_size, page_token=given.page_token, timeout=timeout)
-        return stores.mapped(self._listed)
+        return await AsyncBankPager.open(stores.mapped(self._listed))
 
     async def update(
         self,

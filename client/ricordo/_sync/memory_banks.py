@@ -13,11 +13,11 @@ from ricordo._convert.banks import decode_bank, new_bank_id
 from ricordo._sync.bank_ingestion import BankIngestion
 from ricordo._sync.bank_memories import BankMemories
 from ricordo._sync.bank_names import BankNames
+from ricordo._sync.bank_pager import BankPager
 from ricordo._sync.extraction import Extraction
 from ricordo._sync.identities import Identity
 from ricordo._sync.memories import Memories
 from ricordo._sync.operations import Operations
-from ricordo._sync.pager import Pager
 from ricordo._sync.sessions import Sessions
 from ricordo._sync.stores import Stores
 from ricordo.errors import MemoryClientError
@@ -94,8 +94,8 @@ class MemoryBanks:
         *,
         config: OrDict[types.ListMemoryBanksConfig] | None = None,
         timeout: float | None = None,
-    ) -> Pager[types.MemoryBank]:
-        """Lists the banks that the credential may see, by id; nothing is fetched until iterated.
+    ) -> BankPager[types.MemoryBank]:
+        """Lists the banks that the credential may see, by id.
 
         Args:
             config: How many a page.
@@ -103,7 +103,7 @@ class MemoryBanks:
         """
         given = types.ListMemoryBanksConfig.read(config)
         stores = self._stores.list(page_size=given.page_size, page_token=given.page_token, timeout=timeout)
-        return stores.mapped(self._listed)
+        return BankPager.open(stores.mapped(self._listed))
 
     def update(
         self,

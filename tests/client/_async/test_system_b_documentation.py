@@ -44,7 +44,9 @@ async def test_a_bank_is_created_found_changed_and_listed(banks: AsyncMemoryBank
     config = types.UpdateMemoryBankConfig(display_name="Tea", description="Of all tea")
     changed = await banks.update(name=bank, config=config)
     assert (changed.display_name, changed.description) == ("Tea", "Of all tea")
-    assert [each.name async for each in banks.list(config={"page_size": 1})] == ["memoryBanks/default", bank]
+    found = await banks.list(config={"page_size": 1})
+    assert [each.name for each in found.page] == ["memoryBanks/default"]
+    assert [each.name async for each in found] == ["memoryBanks/default", bank]
 
 
 async def test_a_bank_without_an_id_is_given_one(banks: AsyncMemoryBanks) -> None:

@@ -45,7 +45,9 @@ def test_a_bank_is_created_found_changed_and_listed(banks: MemoryBanks, bank: st
     config = types.UpdateMemoryBankConfig(display_name="Tea", description="Of all tea")
     changed = banks.update(name=bank, config=config)
     assert (changed.display_name, changed.description) == ("Tea", "Of all tea")
-    assert [each.name for each in banks.list(config={"page_size": 1})] == ["memoryBanks/default", bank]
+    found = banks.list(config={"page_size": 1})
+    assert [each.name for each in found.page] == ["memoryBanks/default"]
+    assert [each.name for each in found] == ["memoryBanks/default", bank]
 
 
 def test_a_bank_without_an_id_is_given_one(banks: MemoryBanks) -> None:
