@@ -15,6 +15,11 @@ def main(model: Path) -> None:
     parameters.n_ctx = 4096
     parameters.n_parallel = 1
     parameters.warmup = False
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = (
+        1  # more of them wait for one another
+    )
+    parameters.sampling.seed = 1
+    parameters.sampling.penalty_freq = 0.5  # without it the model says one sentence for ever
     server = xllamacpp.Server(parameters)
     print(server.listening_address, flush=True)  # noqa: T201
     Event().wait()

@@ -20,7 +20,7 @@ from tests.proof.conftest import Tally
 from tests.proof.scale import scaled
 from tests.proof.workers import is_alive, open_extractions, worker_programs
 
-pytestmark = pytest.mark.xdist_group("workers")
+pytestmark = [pytest.mark.xdist_group("workers"), pytest.mark.usefixtures("empty_queue")]
 
 KILLS = scaled(200)
 SESSIONS, TURNS_EACH = 5, 10

@@ -22,7 +22,7 @@ from tests.proof.obedient_model import repeat
 from tests.proof.scale import scaled
 from tests.proof.workers import Workers, is_alive, open_extractions, worker_programs
 
-pytestmark = pytest.mark.xdist_group("workers")
+pytestmark = [pytest.mark.xdist_group("workers"), pytest.mark.usefixtures("empty_queue")]
 
 PAUSES = scaled(100)
 AT_ONCE = min(10, PAUSES)

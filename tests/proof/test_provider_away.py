@@ -24,7 +24,7 @@ from tests.proof.obedient_model import reading_with, repeat
 from tests.proof.scale import scaled
 from tests.proof.workers import open_extractions
 
-pytestmark = pytest.mark.xdist_group("workers")
+pytestmark = [pytest.mark.xdist_group("workers"), pytest.mark.usefixtures("empty_queue")]
 
 TURNS = scaled(1_000)
 FASTER = 100
