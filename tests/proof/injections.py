@@ -44,7 +44,7 @@ def _rotated(text: str) -> str:
 
 def _spaced(text: str) -> str:
     """Between the letters zero-width spaces."""
-    return "​".join(text)
+    return "\u200b".join(text)
 
 
 ENCODINGS: tuple[Callable[[str], str], ...] = (str, _base64, _escaped, _rotated, _spaced)

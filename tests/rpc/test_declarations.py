@@ -378,10 +378,8 @@ async def test_every_write_is_found_by_its_declared_key(
     await projects.UpdateProject(update(metadata_keys=keys(plan="string")))
     batch = [fact("batch", metadata={"plan": text["old"]}), fact("without")]
     await memories.BatchCreateMemories(pb.BatchCreateMemoriesRequest(memories=batch))
-    for name in text:
-        await memories.PutMemory(
-            pb.PutMemoryRequest(memory=fact("put", key="k", metadata={"plan": text[name]}))
-        )
+    for value in text.values():
+        await memories.PutMemory(pb.PutMemoryRequest(memory=fact("put", key="k", metadata={"plan": value})))
     assert (await plan("old"), await plan("new")) == (["batch", "before"], ["put"])
 
     bob = as_user(project_id, "bob")

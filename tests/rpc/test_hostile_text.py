@@ -13,10 +13,10 @@ HOSTILE = [
     'O\'Brien "said" \\ % _ %s %(x)s {} $1 :name ?',
     "' | & ! ( ) <-> :* a:b & !c",
     "'; DROP TABLE ricordo.memory; --",
-    "مرحبا بالعالم שלום ‏RTL‎",
+    "مرحبا بالعالم שלום \u200fRTL\u200e",
     "👩‍👩‍👧‍👦 café é ﬁ ẞ 日本語の文章 ภาษาไทย 한국어",
     "a?b=1&c=2 https://example.com/x_y/z-w user@example.com /etc/passwd C:\\temp",
-    "\t\r\n   ​ \x01\x02\x7f",
+    "\t\r\n   \u200b \x01\x02\x7f",
     "-- /* */ $$ $tag$ E'\\\\' U&'\\0041'",
     "𝕬𝖇𝖈 \U0010ffff ￿",
 ]

@@ -290,7 +290,7 @@ def test_folders_and_a_wheel_closed_to_others_stay_closed(
     spec.origin = str(closed / "venv" / programs.PACKAGE / "__init__.py")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     with tempfile.TemporaryDirectory(dir="/tmp") as cache:
-        os.chmod(cache, 0o755)
+        Path(cache).chmod(0o755)
         monkeypatch.setattr(programs, "SHARED_CACHE", Path(cache, "ricordo"))
         with embedded.running(closed / "project" / ".ricordo") as server:
             ask(server, "CREATE EXTENSION vector")

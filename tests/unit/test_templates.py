@@ -144,8 +144,8 @@ def test_groups_end_with_the_conversation_oldest_first() -> None:
         ("{% for a in chunks %}{% for b in a.tags %}{% for c in a.tags %}{% endfor %}{% endfor %}{% endfor %}", 1,
          "of b"),
         ("{% for a in [1, 2] %}{% endfor %}", 1, "what is given"),
-        ("{% for a in chunks %}{% for b in a.metadata %}{% for c in b %}{% for d in c %}{% endfor %}{% endfor %}"
-         "{% endfor %}{% endfor %}", 1, "at most 3"),
+        ("{% for a in chunks %}{% for b in a.metadata %}{% for c in b %}{% for d in c %}" + "{% endfor %}" * 4,
+         1, "at most 3"),
         ("a\x02", 1, "control"), ("\n{{ chunks }}", 2, "print its fields"), ("{{ chunks[0].text }}", 1, "no field"),
         ("{{ chunks[0].__class__ }}", 1, "no field"), ("{{ groups[0].chunk }}", 1, "no field"),
         ("\n{% if chunks[0].metadata.n > 3 %}{% endif %}", 2, "'n'"), ("{{ query|truncate('a') }}", 1, "int"),

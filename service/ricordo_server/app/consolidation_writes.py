@@ -38,8 +38,8 @@ async def write_decisions(
     created = iter(await _create(connection, creating, rules))
     written: list[GeneratedMemory] = []
     rests: list[tuple[Memory, Sequence[Source]]] = []
-    for (decision, _, _), done in zip(decided, changed, strict=True):
-        done += [next(created)] if decision.outcome in CREATING else []
+    for (decision, _, _), replaced in zip(decided, changed, strict=True):
+        done = [*replaced, next(created)] if decision.outcome in CREATING else replaced
         written += done
         memory = done[-1].memory if done else decision.target
         if memory is not None:

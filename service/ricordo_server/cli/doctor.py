@@ -124,8 +124,6 @@ async def _model_faults(pool: Pool, embedder: Embedder) -> list[str]:
     if model is None:
         return [f"{embedder.name} is not registered: run `ricordo migrate`"]
     if model.dimension != embedder.dimension:
-        return [
-            f"{embedder.name} is registered with {model.dimension} numbers and now answers {embedder.dimension}: "
-            "set RICORDO_EMBEDDING__DIMENSION back"
-        ]
+        registered = f"{embedder.name} is registered with {model.dimension} numbers"
+        return [f"{registered} and now answers {embedder.dimension}: set RICORDO_EMBEDDING__DIMENSION back"]
     return []

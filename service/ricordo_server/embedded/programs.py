@@ -84,6 +84,7 @@ def _run(program: str, *arguments: str, data_dir: Path, lock: int, stdin: Path =
             stderr=log,
             pass_fds=[lock],
             start_new_session=True,
+            check=False,
             **owner,
         )
     if ended.returncode != 0:
