@@ -45,6 +45,7 @@ def test_a_pipeline_is_made_shown_changed_and_deleted(ricordo: Invoke, talks: st
     assert (made["instructions"], made["trigger"], made["enabled"]) == ("Be short.", "scheduled", True)
     named = (made["pipeline_id"], "--session-store", talks)
     assert answer(ricordo, "update", *named, "--every", "2")["period"] == "PT2H"
+    assert answer(ricordo, "update", *named, "--endpoint", "builtin")["endpoint"] == "builtin"
     assert answer(ricordo, "pause", *named)["next_run_time"] is None
     assert answer(ricordo, "resume", *named)["enabled"]
     assert answer(ricordo, "get", *named)["display_name"] == "Notes"
@@ -58,10 +59,11 @@ def test_a_run_is_begun_and_told(ricordo: Invoke, client: Client, talks: str) ->
     named = (make(ricordo)["pipeline_id"], "--session-store", talks)
     begun = answer(ricordo, "run", *named)
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while (run := answer(ricordo, "runs", *named)["runs"][0])["end_time"] is None:
+    while (run := answer(ricordo, "runs", "list", *named)["runs"][0])["end_time"] is None:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     assert (run["run_id"], run["state"], run["actors"]) == (begun["run_id"], "succeeded", 1)
+    assert answer(ricordo, "runs", "get", run["run_id"], "--session-store", talks) == run
     store = client.memory_stores.get("notes")
     [entry] = store.list(actor_id="ada")
     assert (entry.content, entry.source_type) == ("I live in Rome.", "dreamer")

@@ -75,3 +75,9 @@ def test_a_turn_of_another_surface_is_its_message_and_its_calls() -> None:
 def test_what_is_no_json_is_refused(value: object) -> None:
     with pytest.raises(MemoryClientError, match="JSON values"):
         encode_item({"type": "reasoning", "summary": value})
+
+
+@pytest.mark.parametrize("item", ["text", 5, None])
+def test_what_is_no_map_is_no_item(item: Any) -> None:
+    with pytest.raises(MemoryClientError, match="an item is a map"):
+        encode_item(item)

@@ -18,8 +18,12 @@ def encode_item(item: Item, agent_id: str = "") -> NewTurn:
     """The turn that keeps an item.
 
     Raises:
-        MemoryClientError: The item is not made of JSON values.
+        MemoryClientError: The item is no map, or not made of JSON values.
     """
+    if not isinstance(item, Mapping):
+        raise MemoryClientError(
+            f"an item is a map such as {{'role': 'user', 'content': ...}}, not {item!r:.60}"
+        )
     said = _encode_said(item).model_copy(update={"agent_id": agent_id})
     if (said.content or said.tool_calls) and list(decode_items(said)) == [item]:
         return said

@@ -16,6 +16,7 @@ from ricordo.commands.stores import PageToken, Yes, confirm, tell_done, tell_fol
 PipelineId = Annotated[str, typer.Argument(help="The pipeline's id.")]
 SessionStore = Annotated[str, typer.Option("--session-store", help="The store whose sessions it reads.")]
 Name = Annotated[str | None, typer.Option("--name", help="A name for people.")]
+Endpoint = Annotated[str | None, typer.Option(help='What reads the sessions; "" is what the store says.')]
 ModelName = Annotated[str | None, typer.Option("--model", help="A model of the endpoint.")]
 Instructions = Annotated[
     str | None, typer.Option(help="In place of the prompt for facts; @FILE reads them from a file.")
@@ -29,6 +30,7 @@ PageSize = Annotated[int, typer.Option(help="Rows a page.", min=1, max=1000)]
 Item = TypeVar("Item")
 
 commands = typer.Typer(help="Sessions that become documents in the background.", no_args_is_help=True)
+runs = typer.Typer(help="What runs of a pipeline came to.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +43,9 @@ def register(app: typer.Typer) -> None:
     commands.command("resume")(resume)
     commands.command("delete")(delete)
     commands.command("run")(run)
-    commands.command("runs")(runs)
+    runs.command("list")(list_runs)
+    runs.command("get")(get_run)
+    commands.add_typer(runs, name="runs")
     app.add_typer(commands, name="pipelines")
 
 
@@ -49,6 +53,7 @@ def create(
     session_store: SessionStore,
     memory_store: Annotated[str, typer.Option("--memory-store", help="The store whose documents it writes.")],
     name: Name = None,
+    endpoint: Endpoint = None,
     model: ModelName = None,
     instructions: Instructions = None,
     trigger: Trigger = None,
@@ -63,6 +68,7 @@ def create(
             session_store,
             memory_store,
             display_name=name or "",
+            endpoint=endpoint or "",
             model=model or "",
             instructions=_text(instructions) or "",
             trigger=trigger or models.PipelineTrigger.MANUAL,
@@ -121,6 +127,7 @@ def update(
     pipeline_id: PipelineId,
     session_store: SessionStore,
     name: Name = None,
+    endpoint: Endpoint = None,
     model: ModelName = None,
     instructions: Instructions = None,
     trigger: Trigger = None,
@@ -135,6 +142,7 @@ def update(
             pipeline_id,
             session_store=session_store,
             display_name=name,
+            endpoint=endpoint,
             model=model,
             instructions=_text(instructions),
             trigger=trigger,
@@ -194,7 +202,7 @@ def run(
         _print_run(client.memory_pipelines.run(pipeline_id, session_store=session_store), output)
 
 
-def runs(
+def list_runs(
     pipeline_id: PipelineId,
     session_store: SessionStore,
     page_size: PageSize = 50,
@@ -215,6 +223,18 @@ def runs(
     for each in found:
         _print_run(each, output)
     tell_following(following)
+
+
+def get_run(
+    run_id: Annotated[str, typer.Argument(help="The run's id.")],
+    session_store: SessionStore,
+    output: Output = Format.TEXT,
+    target: Target = DEFAULT_TARGET,
+    token: Token = None,
+) -> None:
+    """Show a run."""
+    with failures_told(output), connect(target, token) as client:
+        _print_run(client.memory_pipelines.get_run(run_id, session_store=session_store), output)
 
 
 def _described(pipeline: models.Pipeline) -> dict[str, Any]:
