@@ -17,6 +17,8 @@ from ricordo.models import Memory, MemoryHit, MemoryKind, NewMemory, Scope
 
 # What of a store is LangGraph's: part of the scope of every item, so that nothing else is taken for one.
 LABELS = {"surface": "langgraph"}
+# A form feed: what stands between two of them has a vector of its own.
+NEXT_TEXT = "\f"
 # On items that no search is to find.
 UNINDEXED = "unindexed"
 WHOLE = "$"
@@ -75,7 +77,7 @@ def new_item(op: PutOp, fields: Sequence[str], user_position: int | None) -> New
         raise MemoryClientError(f"the namespace {op.namespace} has no label {user_position}, the user's id")
     value = dict(op.value or {})
     paths = () if op.index is False else fields if op.index is None else op.index
-    content = "\n".join(text for path in paths for text in _texts_at(value, path))
+    content = NEXT_TEXT.join(text for path in paths for text in _texts_at(value, path))
     return NewMemory(
         kind=MemoryKind.DOCUMENT,
         key=path_of(op.namespace, op.key),

@@ -235,7 +235,9 @@ class Memory(_message.Message):
     (required), changed by MoveMemory. TAXONOMIC: made by the server from domain and term. Immutable otherwise.
     """
     content: _builtins.str
-    """The text, at most 256 KiB of UTF-8. Required, but for PROCEDURAL (steps will do) and in BASIC views."""
+    """The text, at most 256 KiB of UTF-8. Required, but for PROCEDURAL (steps will do) and in BASIC views. A form feed
+    (U+000C) begins a new passage, with a vector of its own: a search knows a memory by its best one.
+    """
     title: _builtins.str
     """A short title, at most 1 KiB."""
     description: _builtins.str

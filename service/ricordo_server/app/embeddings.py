@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import TypeVar
 
 from ricordo_server.app.services import Services
@@ -17,7 +18,7 @@ from ricordo_server.domain.call import Call
 from ricordo_server.domain.embedding_model import EmbeddingModel, ProjectModels, VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.memory import Memory, embedded_text
-from ricordo_server.domain.ports import Embedder, EmbeddingError, EmbeddingKind, Vector
+from ricordo_server.domain.ports import MAX_CHUNKS, Embedder, EmbeddingError, EmbeddingKind, Vector
 from ricordo_server.domain.project_limits import TokenKind
 
 log = logging.getLogger(__name__)
@@ -111,8 +112,14 @@ async def embed_chunks(
 async def _split(embedder: Embedder, text: str) -> list[str]:
     """Long texts off the event loop: 0.2 s of work for 256 KiB."""
     if len(text) < LONG_TEXT_CHARACTERS:
-        return embedder.split(text)
-    return await asyncio.to_thread(embedder.split, text)
+        return _split_passages(embedder, text)
+    return await asyncio.to_thread(_split_passages, embedder, text)
+
+
+def _split_passages(embedder: Embedder, text: str) -> list[str]:
+    """No chunk goes over a form feed."""
+    chunks = (chunk for passage in text.split("\f") for chunk in embedder.split(passage))
+    return list(islice(chunks, MAX_CHUNKS))
 
 
 def marked(memory: Memory, model: EmbeddingModel, vectors: VectorsByModel) -> Memory:

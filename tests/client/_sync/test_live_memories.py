@@ -218,3 +218,12 @@ def test_a_credential_the_server_does_not_know_is_refused(service_target: str) -
     with Client(service_target, token="wrong") as stranger, pytest.raises(errors.MemoryAuthError) as caught:
         stranger.memories.get("m1")
     assert caught.value.reason == "UNAUTHENTICATED"
+
+
+def test_a_form_feed_begins_a_passage_with_a_vector_of_its_own(live: Client) -> None:
+    for key, content in (("page", "walrus"), ("book", "oolong tea\fwalrus\f"), ("roll", "oolong tea walrus")):
+        live.memories.create(fact(content, key=key))
+    found = live.memories.search("walrus", mode="semantic")
+    scores = {hit.memory.key: round(hit.score, 3) for hit in found.hits}
+    assert scores["page"] == scores["book"] == 1.0
+    assert scores["roll"] < 1.0

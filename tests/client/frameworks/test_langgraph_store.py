@@ -213,7 +213,18 @@ def test_only_the_chosen_fields_are_searched(client: Client) -> None:
     chosen.put(("t",), "1", {"text": "tea", "other": "walrus", "more": [{"text": "milk"}]})
     chosen.put(("t",), "2", {"text": "coffee", "other": "tea"}, index=["other"])
     contents = {memory.key: memory.content for memory in client.memories.list()}
-    assert contents == {"/t/1": "tea\nmilk", "/t/2": "tea"}
+    assert contents == {"/t/1": "tea\fmilk", "/t/2": "tea"}
+
+
+def test_the_best_of_its_fields_is_the_score_of_an_item(client: Client) -> None:
+    by_field = RicordoStore(client, fields=["first", "second", "third"])
+    by_field.put(("t",), "1", {"first": "oolong", "second": "walrus"})
+    by_field.put(("t",), "2", {"first": "stamps", "second": "cello", "third": "oolong"})
+    one, other = by_field.search(("t",), query="oolong")
+    assert one.score == other.score
+    best, least = by_field.search(("t",), query="cello")
+    assert (best.key, best.score) == ("2", one.score)
+    assert (least.score or 0) < (best.score or 0)
 
 
 @pytest.mark.parametrize("text", ["这是中文", "これは日本語です", "이건 한국어야", "Это русский", "यह रूसी है"])
