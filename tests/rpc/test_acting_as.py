@@ -98,7 +98,7 @@ async def test_a_request_id_belongs_to_the_user_it_was_sent_for(memories: Memori
 async def test_the_user_is_the_one_that_was_named(identity: Identity, user_id: str) -> None:
     who = await identity.WhoAmI(identity_service_pb2.WhoAmIRequest(), metadata=acting(user_id))
     assert list(who.user_ids) == [user_id]
-    assert (who.kind, list(who.roles)) == (identity_service_pb2.PRINCIPAL_KIND_USER, ["writer"])
+    assert (who.kind, list(who.roles)) == (identity_service_pb2.PRINCIPAL_KIND_USER, ["reader", "writer"])
 
 
 @pytest.mark.parametrize("token", ["user", OPERATOR])

@@ -170,9 +170,9 @@ async def revoke_access(services: Services, call: Call, store_id: str, principal
 
     async def work(connection: ProjectConnection) -> None:
         check_may_grant(call.principal, await _read(connection, store_id))
-        await grants_db.revoke_access(connection, store_id, principal_id)
-        subject = f"{store_id}: {principal_id}"
-        await audit_db.write_record(connection, call.principal, "RevokeAccess", subject)
+        if await grants_db.revoke_access(connection, store_id, principal_id):
+            subject = f"{store_id}: {principal_id}"
+            await audit_db.write_record(connection, call.principal, "RevokeAccess", subject)
 
     await write_project(services.database.pool, call, work)
 

@@ -95,4 +95,6 @@ def explain_validation(error: pydantic.ValidationError) -> list[str]:
 
 
 def _explain_fault(fault: ErrorDetails) -> str:
-    return "there is no such name here" if fault["type"] == "extra_forbidden" else fault["msg"]
+    if fault["type"] == "extra_forbidden":
+        return "there is no such name here"
+    return fault["msg"].removeprefix("Value error, ")

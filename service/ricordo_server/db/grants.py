@@ -35,7 +35,8 @@ def _grant_from(row: Row, store_id: str) -> Grant:
     return Grant(store_id, row["principal_id"], GrantedAccess(row["access"]), row["create_time"])
 
 
-async def revoke_access(connection: ProjectConnection, store_id: str, principal_id: str) -> None:
+async def revoke_access(connection: ProjectConnection, store_id: str, principal_id: str) -> bool:
+    """Whether there was a grant."""
     statement = delete(store_grant).where(
         OF_STORE,
         store.c.project_id == connection.project_id,
@@ -43,7 +44,7 @@ async def revoke_access(connection: ProjectConnection, store_id: str, principal_
         store_grant.c.project_id == connection.project_id,
         store_grant.c.principal_id == principal_id,
     )
-    await connection.execute(statement)
+    return (await connection.execute(statement)).rowcount > 0
 
 
 async def list_grants(connection: ProjectConnection, store_id: str, page: PageRequest) -> Page[Grant]:

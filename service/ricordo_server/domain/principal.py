@@ -56,7 +56,7 @@ class Principal:
     def acting_as(self, user_id: str) -> "Principal":
         """The same caller bound to one end user: it may do less, nowhere more."""
         role = Role.WRITER if self.may_write else Role.READER
-        return replace(self, kind=PrincipalKind.USER, roles=frozenset({role}), user_ids=(user_id,))
+        return replace(self, kind=PrincipalKind.USER, roles=role.implied(), user_ids=(user_id,))
 
 
 def worker_of(project_id: UUID) -> Principal:
