@@ -4,7 +4,15 @@ from pathlib import Path
 import pytest
 
 from ricordo import Client
-from ricordo.models import ContextDefaults, MetadataPolicy, NewMemory, ProjectChanges, Scope
+from ricordo.models import (
+    ContextDefaults,
+    ManagedTopic,
+    MetadataPolicy,
+    NewMemory,
+    ProjectChanges,
+    Scope,
+    TopicOfInterest,
+)
 from tests.cli.conftest import Invoke, Stack
 from tests.cli.programs import run
 
@@ -202,3 +210,44 @@ def test_extraction_is_set(ricordo: Invoke, client: Client) -> None:
     assert (policy.enabled, policy.turn_count, policy.kinds) == (False, 5, ("semantic",))
     assert refused(ricordo, "set-extraction", "--turn-count", "101")[0] == 1
     assert refused(ricordo, "set-extraction")[0] == 2
+
+
+def test_who_reads_the_turns_and_how_is_set(ricordo: Invoke, client: Client, tmp_path: Path) -> None:
+    text = tmp_path / "facts.txt"
+    text.write_text("Only boats.", encoding="utf-8")
+    ok(ricordo, "set-extraction", "--endpoint", "builtin", "--time-zone", "Europe/Rome", "--person", "third")
+    ok(ricordo, "set-extraction", "--prompt", f"semantic=@{text}", "--prompt", "episodic=Be short.")
+    ok(ricordo, "set-extraction", "--topic", "user_preferences", "--topic", "boats=What floats = boats")
+    policy = client.project.get().settings.extraction
+    assert (policy.endpoint, policy.time_zone, policy.person) == ("builtin", "Europe/Rome", "third")
+    assert policy.prompts == {"semantic": "Only boats.", "episodic": "Be short."}
+    assert policy.topics == (
+        TopicOfInterest(topic=ManagedTopic.USER_PREFERENCES),
+        TopicOfInterest(topic="boats", description="What floats = boats"),
+    )
+    assert "extraction endpoint: builtin" in ok(ricordo, "show").splitlines()
+
+
+def test_prompts_and_topics_are_taken_away(ricordo: Invoke, client: Client) -> None:
+    ok(ricordo, "set-extraction", "--prompt", "semantic=Only boats.", "--topic", "boats")
+    ok(ricordo, "set-extraction", "--prompt", "semantic=", "--topic", "")
+    policy = client.project.get().settings.extraction
+    assert (dict(policy.prompts), policy.topics) == ({}, ())
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        (("--prompt", "semantic"), 2),
+        (("--prompt", "feelings=x"), 2),
+        (("--prompt", "semantic=@nowhere.txt"), 1),
+        (("--prompt", "semantic=" + "x" * 4_097), 1),
+        (("--endpoint", "nowhere"), 1),
+        (("--time-zone", "Mars/One"), 1),
+        (("--person", "second"), 2),
+    ],
+)
+def test_what_extraction_cannot_be_set_to_is_refused(
+    ricordo: Invoke, options: tuple[str, ...], status: int
+) -> None:
+    assert refused(ricordo, "set-extraction", *options)[0] == status

@@ -8,6 +8,7 @@ from ricordo.commands.model_context import mcp
 from ricordo_server.cli import (
     apply,
     embeddings,
+    extraction_policy,
     keys,
     limits,
     operate,
@@ -34,6 +35,7 @@ entries.register(app)
 pipelines.register(app)
 operations.register(app)
 project.register(app)
+extraction_policy.register()
 queue.register(app)
 service_account.register(app)
 limits.register(app)

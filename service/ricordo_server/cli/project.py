@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from enum import StrEnum
 from itertools import islice
 from typing import Annotated, Any
@@ -50,7 +49,6 @@ def register(app: typer.Typer) -> None:
     commands.command("set-context")(set_context)
     commands.command("let-end-users-publish")(let_end_users_publish)
     commands.command("delete")(delete)
-    commands.command("set-extraction")(set_extraction)
     metadata_keys.command("add")(add_key)
     metadata_keys.command("remove")(remove_key)
     metadata_keys.command("retype")(retype_key)
@@ -105,6 +103,8 @@ def _lines(project: Project) -> Iterator[str]:
         yield f"custom type {custom_type.name}: {tags or 'no tags'}"
     for name, value in settings.context.model_dump(mode="json", exclude_none=True).items():
         yield f"context {name}: {value}"
+    for name, value in settings.extraction.model_dump(mode="json", exclude_defaults=True).items():
+        yield f"extraction {name}: {value}"
 
 
 def set_language(
@@ -166,41 +166,6 @@ def let_end_users_publish(
     """Let end users write memories that everyone reads, or services only."""
     with project_of(target, token) as (client, project):
         change(client, project, end_users_may_publish=allowed)
-
-
-def set_extraction(
-    enabled: Annotated[
-        bool | None, typer.Option("--enabled/--disabled", help="Turns become memories in the background.")
-    ] = None,
-    turn_count: Annotated[int | None, typer.Option(help="After so many turns; 0: not so.")] = None,
-    idle_seconds: Annotated[
-        float | None, typer.Option(help="After so long without a turn; 0: not so.")
-    ] = None,
-    topic_shift: Annotated[
-        float | None, typer.Option(help="When a turn's cosine with those before it is below; 0: not so.")
-    ] = None,
-    overlap: Annotated[int | None, typer.Option(help="Turns given along to be understood.")] = None,
-    kind: Annotated[
-        list[ricordo.models.MemoryKind] | None,
-        typer.Option(help="A kind to extract; several times for several."),
-    ] = None,
-    least_trust: Annotated[
-        str | None,
-        typer.Option(help="Hold back what rests on others' words: user, assistant, tool; other: nothing."),
-    ] = None,
-    target: options.Target = options.DEFAULT_TARGET,
-    token: options.Token = None,
-) -> None:
-    """Set when and what is extracted from recorded turns. What is not named stays."""
-    idle = None if idle_seconds is None else timedelta(seconds=idle_seconds)
-    named: dict[str, Any] = {"enabled": enabled, "turn_count": turn_count, "idle": idle}
-    named |= {"topic_shift": topic_shift, "overlap": overlap, "kinds": tuple(kind) if kind else None}
-    named |= {"least_trust": least_trust}
-    changes = {name: value for name, value in named.items() if value is not None}
-    with project_of(target, token) as (client, project):
-        if not changes:
-            raise Refusal("nothing to set: name at least one option", status=MISUSE)
-        change(client, project, extraction=project.settings.extraction.model_copy(update=changes))
 
 
 def add_key(
