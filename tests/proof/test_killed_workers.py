@@ -18,7 +18,7 @@ from tests.fixtures.database import TestDatabase, service_principal
 from tests.jobs.queue import read_jobs, until
 from tests.proof.conftest import Tally
 from tests.proof.scale import scaled
-from tests.proof.workers import is_alive, open_extractions, worker_programs
+from tests.proof.workers import is_alive, open_extractions, until_slowly, worker_programs
 
 pytestmark = [pytest.mark.xdist_group("workers"), pytest.mark.usefixtures("empty_queue")]
 
@@ -80,10 +80,10 @@ def is_given_up(database: TestDatabase, project_id: UUID) -> bool:
 
 async def finish(client: AsyncClient, database: TestDatabase, project_id: UUID) -> None:
     """What was lost with its worker again and again was given up where everyone sees it, and is tried again."""
-    await until(lambda: not open_extractions(database, project_id))
+    await until_slowly(lambda: not open_extractions(database, project_id))
     for failure in [each async for each in client.extraction.list_failures()]:
         await client.extraction.retry_failure(failure.snapshot_id, failure.kind)
-    await until(lambda: not open_extractions(database, project_id))
+    await until_slowly(lambda: not open_extractions(database, project_id))
 
 
 async def record(client: AsyncClient, number: int) -> list[str]:
