@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from ricordo.memory_bank.base import BankModel
 from ricordo.memory_bank.customization import MemoryBankCustomizationConfig
@@ -60,7 +60,8 @@ class ManagedSemanticMemoryConfigTtlConfig(BankModel):
 
 
 class ManagedSemanticMemoryConfig(BankModel):
-    """How a bank works; what is not given is the project's.
+    """How a bank works; what is not given is the project's. `customization_configs` is the older name of the
+    unstructured ones.
 
     No topics, no examples or no `structured_memory_configs`, whatever the project has: an empty list.
     """
@@ -68,7 +69,15 @@ class ManagedSemanticMemoryConfig(BankModel):
     generation_config: ManagedSemanticMemoryConfigGenerationConfig | None = None
     ttl_config: ManagedSemanticMemoryConfigTtlConfig | None = None
     disable_memory_revisions: bool | None = None
-    unstructured_memory_configs: list[MemoryBankCustomizationConfig] = Field(default_factory=list)
+    unstructured_memory_configs: list[MemoryBankCustomizationConfig] = Field(
+        default_factory=list,
+        validation_alias=AliasChoices(
+            "unstructured_memory_configs",
+            "unstructuredMemoryConfigs",
+            "customization_configs",
+            "customizationConfigs",
+        ),
+    )
     structured_memory_configs: list[StructuredMemoryConfig] | None = None
 
     _elsewhere: ClassVar[Mapping[str, str]] = {

@@ -154,7 +154,7 @@ async def test_what_no_bank_has_is_refused_with_advice(
 
 async def test_a_new_fact_is_compared_with_memories_as_they_are(banks: AsyncMemoryBanks) -> None:
     one = {"consolidation_config": {"revisionsPerCandidateCount": 1}, "memory_topics": []}
-    made = await banks.create(managed_semantic_memory_config={"unstructured_memory_configs": [one]})
+    made = await banks.create(managed_semantic_memory_config={"customization_configs": [one]})
     assert made.managed_semantic_memory_config.unstructured_memory_configs[0].memory_topics == []
 
 

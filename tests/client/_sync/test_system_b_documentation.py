@@ -155,7 +155,7 @@ def test_what_no_bank_has_is_refused_with_advice(
 
 def test_a_new_fact_is_compared_with_memories_as_they_are(banks: MemoryBanks) -> None:
     one = {"consolidation_config": {"revisionsPerCandidateCount": 1}, "memory_topics": []}
-    made = banks.create(managed_semantic_memory_config={"unstructured_memory_configs": [one]})
+    made = banks.create(managed_semantic_memory_config={"customization_configs": [one]})
     assert made.managed_semantic_memory_config.unstructured_memory_configs[0].memory_topics == []
 
 
