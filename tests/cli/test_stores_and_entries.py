@@ -8,6 +8,7 @@ import pytest
 
 from ricordo import Client
 from ricordo._sync.memory_stores import MemoryStore
+from ricordo.commands.output import Format, failures_told
 from tests.cli.conftest import Invoke
 from tests.cli.programs import run
 
@@ -200,3 +201,8 @@ def test_a_prefix_is_counted_before_it_is_deleted(ricordo: Invoke, store: Memory
     assert (asked.exit_code, "Delete 2 entries" in asked.stderr) == (1, True)
     assert ok(ricordo, *deleting, "-y") == "Deleted: 2\n"
     assert [entry.path for entry in store.list(actor_id="ada")] == ["/notebook.md"]
+
+
+def test_an_answer_that_nobody_reads_to_its_end_is_no_failure() -> None:
+    with pytest.raises(BrokenPipeError), failures_told(Format.TEXT):
+        raise BrokenPipeError

@@ -11,8 +11,8 @@ from ricordo import Client
 from ricordo._convert.store_entries import place_of
 from ricordo._sync.memory_stores import MemoryStore
 from ricordo._sync.store_entries import StoredEntry
-from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connect
-from ricordo.commands.output import Format, Output, failures_told, print_json, print_line, printable
+from ricordo.commands.client_command import of_client
+from ricordo.commands.output import Format, print_json, print_line, printable
 from ricordo.commands.stores import PageToken, Yes, confirm, tell_done, tell_following
 from ricordo.commands.sync import sync
 from ricordo.errors import MemoryClientError
@@ -24,10 +24,7 @@ Entry = Annotated[str, typer.Argument(help="Its id, or its name, which says the 
 Session = Annotated[str | None, typer.Option(help="The session.")]
 Prefix = Annotated[str | None, typer.Option(help="Only those whose path begins so.")]
 Content = Annotated[str | None, typer.Option(help="What it holds.")]
-ContentFile = Annotated[
-    Path | None,
-    typer.Option(help="File with what it holds; - is stdin."),
-]
+ContentFile = Annotated[Path | None, typer.Option(help="File with what it holds; - is stdin.")]
 Description = Annotated[str | None, typer.Option(help="One line that says what it holds.")]
 DEFAULT_STORE = "default"
 # Of what a search finds, in text: enough to tell one from another.
@@ -50,7 +47,10 @@ def register(app: typer.Typer) -> None:
     app.add_typer(commands, name="entries")
 
 
+@of_client
 def create(
+    client: Client,
+    output: Format,
     actor_id: Actor,
     path: Annotated[str, typer.Option(help="Absolute, such as /preferences/style.md.")],
     content: Content = None,
@@ -58,31 +58,21 @@ def create(
     description: Description = None,
     session_id: Session = None,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Write a new entry."""
-    with failures_told(output), connect(target, token) as client:
-        text = read_content(content, content_file)
-        if text is None:
-            raise MemoryClientError("an entry has a content: give --content or --content-file")
-        added = client.memory_stores.get(store).add(
-            actor_id=actor_id, path=path, content=text, session_id=session_id, description=description
-        )
+    text = read_content(content, content_file)
+    if text is None:
+        raise MemoryClientError("an entry has a content: give --content or --content-file")
+    added = client.memory_stores.get(store).add(
+        actor_id=actor_id, path=path, content=text, session_id=session_id, description=description
+    )
     _print_entry(added, output)
 
 
-def get(
-    entry: Entry,
-    store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
-) -> None:
+@of_client
+def get(client: Client, output: Format, entry: Entry, store: Store = DEFAULT_STORE) -> None:
     """Print an entry: its content on stdout, in a pipe as it is, the rest on stderr."""
-    with failures_told(output), connect(target, token) as client:
-        found = find_entry(client, entry, store)
+    found = find_entry(client, entry, store)
     if output is Format.JSON:
         print_json(describe_entry(found))
         return
@@ -96,7 +86,10 @@ def get(
         typer.echo(content.encode(), nl=False)
 
 
+@of_client
 def list_entries(
+    client: Client,
+    output: Format,
     actor_id: Actor,
     path_prefix: Prefix = None,
     path: Annotated[str | None, typer.Option(help="Only those at this path, in every session.")] = None,
@@ -105,25 +98,21 @@ def list_entries(
     page_size: Annotated[int, typer.Option(help="Entries a page.", min=1, max=100)] = 10,
     page_token: PageToken = "",
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """List the entries of an actor by path; JSON has their content."""
-    with failures_told(output), connect(target, token) as client:
-        pager = client.memory_stores.get(store).list(
-            actor_id=actor_id,
-            path_prefix=path_prefix,
-            path=path,
-            session_id=session_id,
-            view="full" if output is Format.JSON else "basic",
-            page_size=page_size,
-            page_token=page_token,
-        )
-        pages = pager.pages()
-        page = next(pages)
-        found = [*page.items, *(entry for each in pages for entry in each.items)] if every else page.items
-        following = "" if every else page.next_page_token
+    pager = client.memory_stores.get(store).list(
+        actor_id=actor_id,
+        path_prefix=path_prefix,
+        path=path,
+        session_id=session_id,
+        view="full" if output is Format.JSON else "basic",
+        page_size=page_size,
+        page_token=page_token,
+    )
+    pages = pager.pages()
+    page = next(pages)
+    found = [*page.items, *(entry for each in pages for entry in each.items)] if every else page.items
+    following = "" if every else page.next_page_token
     if output is Format.JSON:
         print_json({"entries": [describe_entry(each) for each in found], "next_page_token": following})
         return
@@ -132,22 +121,21 @@ def list_entries(
     tell_following(following)
 
 
+@of_client
 def search(
+    client: Client,
+    output: Format,
     actor_id: Actor,
     query: Annotated[str, typer.Option(help="What to look for, in plain words.")],
     path_prefix: Prefix = None,
     session_id: Session = None,
     page_size: Annotated[int, typer.Option(help="How many at most.", min=1, max=100)] = 10,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Find entries of an actor by words and by meaning, best first."""
-    with failures_told(output), connect(target, token) as client:
-        hits = client.memory_stores.get(store).search(
-            actor_id=actor_id, query=query, path_prefix=path_prefix, session_id=session_id, limit=page_size
-        )
+    hits = client.memory_stores.get(store).search(
+        actor_id=actor_id, query=query, path_prefix=path_prefix, session_id=session_id, limit=page_size
+    )
     if output is Format.JSON:
         print_json({"results": [{"entry": describe_entry(hit.memory), "score": hit.score} for hit in hits]})
         return
@@ -156,7 +144,10 @@ def search(
         print_line(f"{hit.score:.4f}", hit.memory.path, hit.memory.session_id, begin)
 
 
+@of_client
 def update(
+    client: Client,
+    output: Format,
     entry: Entry,
     content: Content = None,
     content_file: ContentFile = None,
@@ -165,66 +156,53 @@ def update(
         bool | None, typer.Option("--pinned/--not-pinned", help="Whether pipelines leave it as it is.")
     ] = None,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Change what is given; a description of "" is none."""
-    with failures_told(output), connect(target, token) as client:
-        text = read_content(content, content_file)
-        changed = find_entry(client, entry, store).update(
-            content=text, description=description, pinned=pinned
-        )
+    text = read_content(content, content_file)
+    changed = find_entry(client, entry, store).update(content=text, description=description, pinned=pinned)
     _print_entry(changed, output)
 
 
+@of_client
 def move(
+    client: Client,
+    output: Format,
     entry: Entry,
     path: Annotated[str, typer.Argument(help="Its new path.")],
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Give an entry another path; it keeps its id and its history."""
-    with failures_told(output), connect(target, token) as client:
-        moved = find_entry(client, entry, store).move(path)
+    moved = find_entry(client, entry, store).move(path)
     _print_entry(moved, output)
 
 
+@of_client
 def delete(
-    entry: Entry,
-    yes: Yes = False,
-    store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
+    client: Client, output: Format, entry: Entry, yes: Yes = False, store: Store = DEFAULT_STORE
 ) -> None:
     """Delete an entry."""
     confirm(f"Delete the entry {entry}?", yes)
-    with failures_told(output), connect(target, token) as client:
-        find_entry(client, entry, store).delete()
+    find_entry(client, entry, store).delete()
     tell_done(output, "deleted", entry)
 
 
+@of_client
 def delete_prefix(
+    client: Client,
+    output: Format,
     prefix: Annotated[str, typer.Argument(help="How the paths begin: /notes/ takes what is in that folder.")],
     actor_id: Actor,
     session_id: Session = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count them.")] = False,
     yes: Yes = False,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Delete all entries of an actor whose path begins so."""
-    with failures_told(output), connect(target, token) as client:
-        found = client.memory_stores.get(store)
-        count = found.delete_prefix(prefix, actor_id=actor_id, session_id=session_id, dry_run=True)
-        if not dry_run:
-            confirm(f"Delete {count} entries of {actor_id} below {prefix}?", yes)
-            count = found.delete_prefix(prefix, actor_id=actor_id, session_id=session_id)
+    found = client.memory_stores.get(store)
+    count = found.delete_prefix(prefix, actor_id=actor_id, session_id=session_id, dry_run=True)
+    if not dry_run:
+        confirm(f"Delete {count} entries of {actor_id} below {prefix}?", yes)
+        count = found.delete_prefix(prefix, actor_id=actor_id, session_id=session_id)
     tell_done(output, "would be deleted" if dry_run else "deleted", str(count))
 
 

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from ricordo import models
-from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connect
-from ricordo.commands.output import FAULT, Format, Output, failures_told, print_json, print_line
+from ricordo import Client, models
+from ricordo.commands.client_command import of_client
+from ricordo.commands.output import FAULT, Format, print_json, print_line
 from ricordo.commands.stores import PageToken, tell_following
 
 OperationId = Annotated[str, typer.Argument(help="The operation's id.")]
@@ -25,21 +25,20 @@ def register(app: typer.Typer) -> None:
     app.add_typer(commands, name="operations")
 
 
+@of_client
 def list_operations(
+    client: Client,
+    output: Format,
     user: Annotated[str, typer.Option(help="Only this user's.")] = "",
     session: Annotated[str, typer.Option(help="Only of this session.")] = "",
     store: Store = DEFAULT_STORE,
     page_size: Annotated[int, typer.Option(help="Rows a page.", min=1, max=1000)] = 50,
     page_token: PageToken = "",
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """List operations, newest first, without the memories they made."""
     scope = models.Matching(user_id=user, session_id=session)
-    with failures_told(output), connect(target, token) as client:
-        pager = client.operations.list(scope=scope, store=store, page_size=page_size, page_token=page_token)
-        page = next(pager.pages())
+    pager = client.operations.list(scope=scope, store=store, page_size=page_size, page_token=page_token)
+    page = next(pager.pages())
     if output is Format.JSON:
         listed = [each.model_dump(mode="json") for each in page.items]
         print_json({"operations": listed, "next_page_token": page.next_page_token})
@@ -49,44 +48,31 @@ def list_operations(
     tell_following(page.next_page_token)
 
 
-def get(
-    operation_id: OperationId,
-    store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
-) -> None:
+@of_client
+def get(client: Client, output: Format, operation_id: OperationId, store: Store = DEFAULT_STORE) -> None:
     """Show an operation as it is now."""
-    with failures_told(output), connect(target, token) as client:
-        _print_operation(client.operations.get(operation_id, store=store), output)
+    _print_operation(client.operations.get(operation_id, store=store), output)
 
 
+@of_client
 def wait(
+    client: Client,
+    output: Format,
     operation_id: OperationId,
     timeout: Annotated[float | None, typer.Option(help="Seconds; without it as long as it takes.")] = None,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Wait until an operation is over; exits with 1 when it is not in time, or has failed."""
-    with failures_told(output), connect(target, token) as client:
-        operation = client.operations.wait(operation_id, store=store, timeout=timeout)
+    operation = client.operations.wait(operation_id, store=store, timeout=timeout)
     _print_operation(operation, output)
     if not operation.done or operation.error is not None:
         raise typer.Exit(FAULT)
 
 
-def cancel(
-    operation_id: OperationId,
-    store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
-) -> None:
+@of_client
+def cancel(client: Client, output: Format, operation_id: OperationId, store: Store = DEFAULT_STORE) -> None:
     """End an operation: it writes nothing from now on. One that is over stays as it is."""
-    with failures_told(output), connect(target, token) as client:
-        _print_operation(client.operations.cancel(operation_id, store=store), output)
+    _print_operation(client.operations.cancel(operation_id, store=store), output)
 
 
 def _print_operation(operation: models.Operation, output: Format) -> None:

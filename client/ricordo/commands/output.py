@@ -49,6 +49,8 @@ def failures_told(output: Format) -> Iterator[None]:
     """Ends the program when the block fails in a way that is not a bug: 1 for a fault, 2 for a call without sense."""
     try:
         yield
+    except BrokenPipeError:
+        raise  # whoever reads the answer has had enough: the program ends without a word
     except (errors.RicordoError, OSError) as error:
         told = describe_failure(error)
         if output is Format.JSON:

@@ -6,11 +6,11 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from ricordo import models
+from ricordo import Client, models
 from ricordo._sync.pager import Pager
-from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connect
+from ricordo.commands.client_command import of_client
 from ricordo.commands.entries import read_text
-from ricordo.commands.output import Format, Output, failures_told, print_json, print_line
+from ricordo.commands.output import Format, print_json, print_line
 from ricordo.commands.stores import PageToken, Yes, confirm, tell_done, tell_following
 
 PipelineId = Annotated[str, typer.Argument(help="The pipeline's id.")]
@@ -49,7 +49,10 @@ def register(app: typer.Typer) -> None:
     app.add_typer(commands, name="pipelines")
 
 
+@of_client
 def create(
+    client: Client,
+    output: Format,
     session_store: SessionStore,
     memory_store: Annotated[str, typer.Option("--memory-store", help="The store whose documents it writes.")],
     name: Name = None,
@@ -58,22 +61,18 @@ def create(
     instructions: Instructions = None,
     trigger: Trigger = None,
     every: Hours = None,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Make a pipeline: one for each pair of stores."""
-    with failures_told(output), connect(target, token) as client:
-        made = client.memory_pipelines.create(
-            session_store,
-            memory_store,
-            display_name=name or "",
-            endpoint=endpoint or "",
-            model=model or "",
-            instructions=_text(instructions) or "",
-            trigger=trigger or models.PipelineTrigger.MANUAL,
-            period=_period(every),
-        )
+    made = client.memory_pipelines.create(
+        session_store,
+        memory_store,
+        display_name=name or "",
+        endpoint=endpoint or "",
+        model=model or "",
+        instructions=_text(instructions) or "",
+        trigger=trigger or models.PipelineTrigger.MANUAL,
+        period=_period(every),
+    )
     _print_pipeline(made, output)
 
 
@@ -86,18 +85,17 @@ def _period(hours: float | None) -> timedelta | None:
     return None if hours is None else timedelta(hours=hours)
 
 
+@of_client
 def list_pipelines(
+    client: Client,
+    output: Format,
     session_store: SessionStore,
     page_size: PageSize = 50,
     page_token: PageToken = "",
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """List the pipelines that read a store."""
-    with failures_told(output), connect(target, token) as client:
-        pager = client.memory_pipelines.list(session_store, page_size=page_size, page_token=page_token)
-        pipelines, following = _page(pager)
+    pager = client.memory_pipelines.list(session_store, page_size=page_size, page_token=page_token)
+    pipelines, following = _page(pager)
     if output is Format.JSON:
         print_json({"pipelines": [_described(each) for each in pipelines], "next_page_token": following})
         return
@@ -111,19 +109,16 @@ def _page(pager: Pager[Item]) -> tuple[list[Item], str]:
     return list(page.items), page.next_page_token
 
 
-def get(
-    pipeline_id: PipelineId,
-    session_store: SessionStore,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
-) -> None:
+@of_client
+def get(client: Client, output: Format, pipeline_id: PipelineId, session_store: SessionStore) -> None:
     """Show a pipeline."""
-    with failures_told(output), connect(target, token) as client:
-        _print_pipeline(client.memory_pipelines.get(pipeline_id, session_store=session_store), output)
+    _print_pipeline(client.memory_pipelines.get(pipeline_id, session_store=session_store), output)
 
 
+@of_client
 def update(
+    client: Client,
+    output: Format,
     pipeline_id: PipelineId,
     session_store: SessionStore,
     name: Name = None,
@@ -132,91 +127,63 @@ def update(
     instructions: Instructions = None,
     trigger: Trigger = None,
     every: Hours = None,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Change a pipeline; "" clears a text."""
-    with failures_told(output), connect(target, token) as client:
-        changed = client.memory_pipelines.update(
-            pipeline_id,
-            session_store=session_store,
-            display_name=name,
-            endpoint=endpoint,
-            model=model,
-            instructions=_text(instructions),
-            trigger=trigger,
-            period=_period(every),
-        )
+    changed = client.memory_pipelines.update(
+        pipeline_id,
+        session_store=session_store,
+        display_name=name,
+        endpoint=endpoint,
+        model=model,
+        instructions=_text(instructions),
+        trigger=trigger,
+        period=_period(every),
+    )
     _print_pipeline(changed, output)
 
 
-def pause(
-    pipeline_id: PipelineId,
-    session_store: SessionStore,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
-) -> None:
+@of_client
+def pause(client: Client, output: Format, pipeline_id: PipelineId, session_store: SessionStore) -> None:
     """Have the schedule rest."""
-    with failures_told(output), connect(target, token) as client:
-        _print_pipeline(client.memory_pipelines.pause(pipeline_id, session_store=session_store), output)
+    _print_pipeline(client.memory_pipelines.pause(pipeline_id, session_store=session_store), output)
 
 
-def resume(
-    pipeline_id: PipelineId,
-    session_store: SessionStore,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
-) -> None:
+@of_client
+def resume(client: Client, output: Format, pipeline_id: PipelineId, session_store: SessionStore) -> None:
     """End a pause."""
-    with failures_told(output), connect(target, token) as client:
-        _print_pipeline(client.memory_pipelines.resume(pipeline_id, session_store=session_store), output)
+    _print_pipeline(client.memory_pipelines.resume(pipeline_id, session_store=session_store), output)
 
 
+@of_client
 def delete(
-    pipeline_id: PipelineId,
-    session_store: SessionStore,
-    yes: Yes = False,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
+    client: Client, output: Format, pipeline_id: PipelineId, session_store: SessionStore, yes: Yes = False
 ) -> None:
     """Delete a pipeline with its runs; the documents stay."""
     confirm(f"Delete the pipeline {pipeline_id} with its runs?", yes)
-    with failures_told(output), connect(target, token) as client:
-        client.memory_pipelines.delete(pipeline_id, session_store=session_store)
+    client.memory_pipelines.delete(pipeline_id, session_store=session_store)
     tell_done(output, "deleted", pipeline_id)
 
 
-def run(
-    pipeline_id: PipelineId,
-    session_store: SessionStore,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
-) -> None:
+@of_client
+def run(client: Client, output: Format, pipeline_id: PipelineId, session_store: SessionStore) -> None:
     """Begin a run in the background."""
-    with failures_told(output), connect(target, token) as client:
-        _print_run(client.memory_pipelines.run(pipeline_id, session_store=session_store), output)
+    _print_run(client.memory_pipelines.run(pipeline_id, session_store=session_store), output)
 
 
+@of_client
 def list_runs(
+    client: Client,
+    output: Format,
     pipeline_id: PipelineId,
     session_store: SessionStore,
     page_size: PageSize = 50,
     page_token: PageToken = "",
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """List the runs of a pipeline, newest first."""
-    with failures_told(output), connect(target, token) as client:
-        pager = client.memory_pipelines.list_runs(
-            pipeline_id, session_store=session_store, page_size=page_size, page_token=page_token
-        )
-        found, following = _page(pager)
+    pager = client.memory_pipelines.list_runs(
+        pipeline_id, session_store=session_store, page_size=page_size, page_token=page_token
+    )
+    found, following = _page(pager)
     if output is Format.JSON:
         print_json({"runs": [each.model_dump(mode="json") for each in found], "next_page_token": following})
         return
@@ -225,16 +192,15 @@ def list_runs(
     tell_following(following)
 
 
+@of_client
 def get_run(
+    client: Client,
+    output: Format,
     run_id: Annotated[str, typer.Argument(help="The run's id.")],
     session_store: SessionStore,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Show a run."""
-    with failures_told(output), connect(target, token) as client:
-        _print_run(client.memory_pipelines.get_run(run_id, session_store=session_store), output)
+    _print_run(client.memory_pipelines.get_run(run_id, session_store=session_store), output)
 
 
 def _described(pipeline: models.Pipeline) -> dict[str, Any]:

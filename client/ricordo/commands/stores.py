@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ricordo import models
+from ricordo import Client, models
 from ricordo._convert.store_entries import store_id_of
 from ricordo._sync.memory_stores import MemoryStore
-from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connect
-from ricordo.commands.output import Format, Output, failures_told, print_json, print_line
+from ricordo.commands.client_command import of_client
+from ricordo.commands.output import Format, print_json, print_line
 
 StoreId = Annotated[str, typer.Argument(help="The store's id, or memory-stores/<id>.")]
 Principal = Annotated[str, typer.Argument(help="The id of a principal, as `service-account list` shows it.")]
@@ -32,35 +32,33 @@ def register(app: typer.Typer) -> None:
     app.add_typer(commands, name="stores")
 
 
+@of_client
 def create(
+    client: Client,
+    output: Format,
     store_id: Annotated[str, typer.Argument(help="3 to 56 of a-z, 0-9 and -, first a letter.")],
     description: Description = None,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Create a store that only its creator, the project's admins and those with a grant can use."""
-    with failures_told(output), connect(target, token) as client:
-        _print_store(client.memory_stores.create(store_id, description=description or ""), output)
+    _print_store(client.memory_stores.create(store_id, description=description or ""), output)
 
 
+@of_client
 def list_stores(
+    client: Client,
+    output: Format,
     name: Annotated[str, typer.Option(help="Only stores whose id contains this.")] = "",
     every: Annotated[bool, typer.Option("--all", help="All pages.")] = False,
     page_size: Annotated[int, typer.Option(help="Stores a page.", min=1, max=100)] = 25,
     page_token: PageToken = "",
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """List the stores that the credential may see."""
-    with failures_told(output), connect(target, token) as client:
-        pager = client.memory_stores.list(page_size=page_size, page_token=page_token)
-        if every or name:
-            stores, following = [store for store in pager if name.lower() in store.id], ""
-        else:
-            page = next(pager.pages())
-            stores, following = list(page.items), page.next_page_token
+    pager = client.memory_stores.list(page_size=page_size, page_token=page_token)
+    if every or name:
+        stores, following = [store for store in pager if name.lower() in store.id], ""
+    else:
+        page = next(pager.pages())
+        stores, following = list(page.items), page.next_page_token
     if output is Format.JSON:
         print_json({"stores": [_describe(store) for store in stores], "next_page_token": following})
         return
@@ -69,75 +67,52 @@ def list_stores(
     tell_following(following)
 
 
-def get(
-    store_id: StoreId, output: Output = Format.TEXT, target: Target = DEFAULT_TARGET, token: Token = None
-) -> None:
+@of_client
+def get(client: Client, output: Format, store_id: StoreId) -> None:
     """Show a store."""
-    with failures_told(output), connect(target, token) as client:
-        _print_store(client.memory_stores.get(store_id), output)
+    _print_store(client.memory_stores.get(store_id), output)
 
 
-def update(
-    store_id: StoreId,
-    description: Description = None,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
-) -> None:
+@of_client
+def update(client: Client, output: Format, store_id: StoreId, description: Description = None) -> None:
     """Change the description of a store; "" clears it."""
-    with failures_told(output), connect(target, token) as client:
-        _print_store(client.memory_stores.update(store_id, description=description), output)
+    _print_store(client.memory_stores.update(store_id, description=description), output)
 
 
-def delete(
-    store_id: StoreId,
-    yes: Yes = False,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
-) -> None:
+@of_client
+def delete(client: Client, output: Format, store_id: StoreId, yes: Yes = False) -> None:
     """Delete a store with everything in it."""
     confirm(f"Delete the store {store_id} with everything in it?", yes)
-    with failures_told(output), connect(target, token) as client:
-        client.memory_stores.delete(store_id)
+    client.memory_stores.delete(store_id)
     tell_done(output, "deleted", store_id)
 
 
+@of_client
 def grant(
+    client: Client,
+    output: Format,
     store_id: StoreId,
     principal: Principal,
     permission: Annotated[
         models.GrantedAccess, typer.Option(help="How far it goes.", case_sensitive=False)
     ] = (models.GrantedAccess.WRITE),
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Let a service account use a store."""
-    with failures_told(output), connect(target, token) as client:
-        client.memory_stores.grant_permission(store_id, principal, permission.value)
+    client.memory_stores.grant_permission(store_id, principal, permission.value)
     tell_done(output, "granted", principal)
 
 
-def revoke(
-    store_id: StoreId,
-    principal: Principal,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
-) -> None:
+@of_client
+def revoke(client: Client, output: Format, store_id: StoreId, principal: Principal) -> None:
     """Take a grant back."""
-    with failures_told(output), connect(target, token) as client:
-        client.stores.revoke(store_id_of(store_id), principal)
+    client.stores.revoke(store_id_of(store_id), principal)
     tell_done(output, "revoked", principal)
 
 
-def grants(
-    store_id: StoreId, output: Output = Format.TEXT, target: Target = DEFAULT_TARGET, token: Token = None
-) -> None:
+@of_client
+def grants(client: Client, output: Format, store_id: StoreId) -> None:
     """List who may use a store beside its creator and the project's admins."""
-    with failures_told(output), connect(target, token) as client:
-        found = list(client.stores.list_grants(store_id_of(store_id)))
+    found = list(client.stores.list_grants(store_id_of(store_id)))
     if output is Format.JSON:
         print_json({"grants": [each.model_dump(mode="json") for each in found]})
         return

@@ -8,12 +8,12 @@ import typer
 
 from ricordo import Client
 from ricordo._convert.store_entries import store_id_of
-from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connect
+from ricordo.commands.client_command import of_client
 from ricordo.commands.folder.files import Folder
 from ricordo.commands.folder.plan import DELETIONS, Action, Side, Step
 from ricordo.commands.folder.state import Origin, load_state, save_state
 from ricordo.commands.folder.sync import FolderSync
-from ricordo.commands.output import FAULT, Format, Output, failures_told, print_json, print_line
+from ricordo.commands.output import FAULT, Format, print_json, print_line
 from ricordo.commands.stores import Yes, confirm
 
 WORDS = {
@@ -25,7 +25,10 @@ WORDS = {
 }
 
 
+@of_client
 def sync(
+    client: Client,
+    output: Format,
     folder: Annotated[
         Path,
         typer.Argument(help="The folder of Markdown files.", exists=True, file_okay=False, writable=True),
@@ -37,31 +40,27 @@ def sync(
     prefer: Annotated[Side | None, typer.Option(help="Who wins where both have changed.")] = None,
     yes: Yes = False,
     store: Annotated[str, typer.Option(envvar="RICORDO_STORE", help="The store.")] = "default",
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Make a folder of Markdown files and the entries of an actor the same: changes go both ways.
 
     A file's path below the folder is the path of its entry. What has changed on both sides since the last time is
     left alone and named; the status is 1 then. Deletions are asked for first.
     """
-    with failures_told(output), connect(target, token) as client:
-        origin = _origin(client, store, actor_id, session_id, prefix)
-        run = FolderSync(
-            store=client.memory_stores.get(store),
-            folder=Folder(folder.resolve(), origin.prefix),
-            actor_id=actor_id,
-            session_id=session_id,
-            digests=load_state(folder, origin),
-        )
-        steps = run.plan(prefer)
-        if not dry_run:
-            _confirm_deletions(steps, yes)
-            try:
-                steps = run.apply(steps)
-            finally:
-                save_state(folder, origin, run.digests)
+    origin = _origin(client, store, actor_id, session_id, prefix)
+    run = FolderSync(
+        store=client.memory_stores.get(store),
+        folder=Folder(folder.resolve(), origin.prefix),
+        actor_id=actor_id,
+        session_id=session_id,
+        digests=load_state(folder, origin),
+    )
+    steps = run.plan(prefer)
+    if not dry_run:
+        _confirm_deletions(steps, yes)
+        try:
+            steps = run.apply(steps)
+        finally:
+            save_state(folder, origin, run.digests)
     _tell(steps, run.unfit, output, dry_run)
     if any(step.action is Action.CONFLICT for step in steps):
         raise typer.Exit(FAULT)
