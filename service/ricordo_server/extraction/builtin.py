@@ -126,8 +126,14 @@ def _sayings(utterances: Sequence[Utterance]) -> Iterator[tuple[int, str]]:
     for at, utterance in enumerate(utterances):
         if utterance.role.lower() == "user":
             for sentence in split_sentences(utterance.text):
-                if is_statement(sentence) and (is_about_speaker(sentence) or _REMEMBER.search(sentence)):
+                if is_statement(sentence) and _is_fact(sentence):
                     yield at, sentence
+
+
+def _is_fact(sentence: str) -> bool:
+    """Some languages leave the pronoun out: the verb says who speaks."""
+    spoken_of = is_about_speaker(sentence) or predicate_of(sentence)
+    return bool(spoken_of or _REMEMBER.search(sentence))
 
 
 def _topic(sentence: str) -> str:

@@ -11,7 +11,8 @@ LONGEST_SENTENCE = 400
 FEWEST_WORDS = 3
 
 # Pronouns and possessives of the first person singular: English, German, Italian, Portuguese, Spanish, French,
-# Dutch. "I" stands in its contractions too. Languages that leave the pronoun out are found by the possessive only.
+# Dutch. "I" stands in its contractions too. Languages that leave the pronoun
+# out are found by the possessive, and by the verbs of `predicates`.
 _PRONOUNS = """
 i i'm i've i'd i'll my mine me ich mein meine meinen meiner meinem mir mich io mio mia miei mie mi eu meu minha meus
 minhas yo mis je j'ai j'aime j'habite mon ma mes ik mijn
