@@ -5,7 +5,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 # The commands of a client. They do not load the server's, even where those are: a host waits for `ricordo mcp`.
-OF_THE_CLIENT = {"entries", "mcp", "operations", "pipelines", "stores"}
+OF_THE_CLIENT = {"entries", "mcp", "operations", "pipelines", "sessions", "stores"}
 
 
 def main() -> int | None:
@@ -19,7 +19,7 @@ def main() -> int | None:
     sys.stderr.write(
         "The command `ricordo` comes with the server, which is not installed here. Install it:\n"
         "    pip install 'ricordo[server,embedded,local]'\n"
-        "or, for `ricordo stores`, `entries`, `pipelines` and `operations` alone:\n"
+        "or, for `ricordo stores`, `entries`, `sessions`, `pipelines` and `operations` alone:\n"
         "    pip install 'ricordo[cli]'\n"
         "or, for these and `ricordo mcp`:\n"
         "    pip install 'ricordo[mcp]'\n"

@@ -92,7 +92,7 @@ class AsyncMemoryStore(AsyncStoreHandle):
         content: str,
         session_id: str | None = None,
         description: str | None = None,
-        source_type: EntrySource | str = EntrySource.AGENT,
+        source_type: EntrySource | str | None = None,
         entry_id: str = "",
         timeout: float | None = None,
     ) -> AsyncStoredEntry:
@@ -104,7 +104,7 @@ class AsyncMemoryStore(AsyncStoreHandle):
             content: At most 256 KiB.
             session_id: The session it belongs to: the same path with and without one are two entries.
             description: What it holds, at most 8 KiB; searched too.
-            source_type: "agent"; entries of "dreamer" are written by pipelines alone.
+            source_type: "agent", which None is too; entries of "dreamer" are written by pipelines alone.
             entry_id: An id of one's own, at most 63 of `[a-z0-9-]`.
             timeout: Seconds.
 

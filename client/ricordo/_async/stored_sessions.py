@@ -11,7 +11,7 @@ from ricordo._async.memories import AsyncMemories
 from ricordo._async.pager import AsyncPager
 from ricordo._async.sessions import AsyncSessions
 from ricordo._async.store_entries import AsyncStoredEntry
-from ricordo._convert import session_items as items
+from ricordo._convert.session_items import decode_item, encode_data, spoken
 from ricordo._convert.store_entries import SESSION_STORES, page_size_of, store_id_of
 from ricordo.errors import MemoryClientError, NotFoundError
 from ricordo.models import Matching, MemoryKind, MetadataValue, Scope, SessionItem
@@ -138,24 +138,22 @@ class AsyncStoredSession:
         return AsyncStoredSession(self._parts, copy)
 
     def list_items(
-        self, *, page_size: int | None = None, order_by: str = "turn_seq", timeout: float | None = None
+        self, *, page_size: int | None = None, order_by: str | None = None, timeout: float | None = None
     ) -> AsyncPager[SessionItem]:
         """Lists items, oldest first; nothing is fetched until iterated.
 
         Args:
             page_size: Items fetched at a time, 1 to 100; None: 10.
-            order_by: Of turn_seq and create_time, each with " desc" behind it for the newest first.
+            order_by: Of turn_seq and create_time, each with " desc" behind it for the newest first; None: turn_seq.
             timeout: Seconds for each page.
         """
-        return self._turns(order_by, page_size_of(page_size), timeout).mapped(items.decode_item)
+        return self._turns(order_by or "turn_seq", page_size_of(page_size), timeout).mapped(decode_item)
 
-    async def append_items(
-        self, new_items: Sequence[Any], *, timeout: float | None = None
-    ) -> list[SessionItem]:
+    async def append_items(self, items: Sequence[Any], *, timeout: float | None = None) -> list[SessionItem]:
         """Adds items at the end in the given order, all or none.
 
         Args:
-            new_items: 1 to 500 JSON values of at most 256 KiB. Messages as the OpenAI APIs write them are learned
+            items: 1 to 500 JSON values of at most 256 KiB. Messages as the OpenAI APIs write them are learned
                 from.
             timeout: Seconds.
 
@@ -163,9 +161,9 @@ class AsyncStoredSession:
             MemoryClientError: There is none, or one is not made of JSON values.
         """
         recorded = await self._parts.sessions.batch_record_turns(
-            items.encode_data(new_items), scope=self._scope, timeout=timeout, **self._where
+            encode_data(items), scope=self._scope, timeout=timeout, **self._where
         )
-        return [items.decode_item(each.turn) for each in recorded]
+        return [decode_item(each.turn) for each in recorded]
 
     async def pop_item(self, *, timeout: float | None = None) -> SessionItem | None:
         """Removes the last item, with what was learned from it alone, and returns it; None: there is none."""
@@ -173,7 +171,7 @@ class AsyncStoredSession:
             turn = await self._parts.sessions.pop_turn(self._scope, timeout=timeout, **self._where)
         except NotFoundError:
             return None
-        return items.decode_item(turn)
+        return decode_item(turn)
 
     async def clear_items(self, *, timeout: float | None = None) -> None:
         """Removes every item, with what was learned from these alone; the session stays."""
@@ -231,7 +229,7 @@ class AsyncStoredSession:
                 yield {
                     "session": models.SessionRange(scope=self._scope, from_turn_seq=first, to_turn_seq=last)
                 }
-            elif said := [items.spoken(turn) for turn in page.items if turn.content]:
+            elif said := [spoken(turn) for turn in page.items if turn.content]:
                 yield {"turns": said}
 
     def _turns(self, order_by: str, page_size: int, timeout: float | None) -> AsyncPager[models.Turn]:

@@ -81,13 +81,13 @@ def actor(actor_id: str) -> str:
     return actor_id
 
 
-def check_source(source_type: EntrySource | str) -> None:
-    """Who writes an entry over this interface.
+def check_source(source_type: EntrySource | str | None) -> None:
+    """Who writes an entry over this interface; None is an agent.
 
     Raises:
         MemoryClientError: It is no agent.
     """
-    if not isinstance(source_type, str) or source_type.lower() != EntrySource.AGENT:
+    if source_type is not None and str(source_type).lower() != EntrySource.AGENT:
         raise MemoryClientError(f"source_type is {EntrySource.AGENT.value!r}: pipelines write all others")
 
 

@@ -110,7 +110,7 @@ class SessionStore(StoreHandle):
         *,
         actor_id: str | None = None,
         filter: str | None = None,  # noqa: A002 - as system C names it
-        order_by: str = "create_time desc",
+        order_by: str | None = None,
         page_size: int | None = None,
         page_token: str = "",
         timeout: float | None = None,
@@ -122,6 +122,7 @@ class SessionStore(StoreHandle):
             filter: `actor_id = "ada"`, and with AND or alone a condition on `session_id`, the times and
                 `metadata.<key>`, as `ricordo.filters` describes it.
             order_by: Of create_time, update_time, last_activity_time and session_id, each with " desc" or without.
+                None: create_time desc.
             page_size: Sessions fetched at a time, 1 to 100; None: 10.
             page_token: Where to continue.
             timeout: Seconds for each page.
@@ -133,7 +134,7 @@ class SessionStore(StoreHandle):
         sessions = self._parts.sessions.list(
             scope=Matching(user_id=whose),
             filters=condition,
-            order_by=order_by,
+            order_by=order_by or "create_time desc",
             page_size=page_size_of(page_size),
             page_token=page_token,
             store=self.session_store_id,

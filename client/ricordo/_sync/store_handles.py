@@ -71,7 +71,9 @@ class StoreHandles(ABC, Generic[Handle]):
     @abstractmethod
     def _handle(self, store: models.Store) -> Handle: ...
 
-    def create(self, store_id: str, *, description: str = "", timeout: float | None = None) -> Handle:
+    def create(
+        self, store_id: str, *, description: str | None = None, timeout: float | None = None
+    ) -> Handle:
         """Creates a store that only its creator, the project's admins and those with a grant can use.
 
         Args:
@@ -84,7 +86,7 @@ class StoreHandles(ABC, Generic[Handle]):
         """
         access = models.StoreAccess.RESTRICTED
         store = self._stores.create(
-            store_id_of(store_id), description=description, access=access, timeout=timeout
+            store_id_of(store_id), description=description or "", access=access, timeout=timeout
         )
         return self._handle(store)
 

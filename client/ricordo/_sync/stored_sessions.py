@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ricordo import models
-from ricordo._convert import session_items as items
+from ricordo._convert.session_items import decode_item, encode_data, spoken
 from ricordo._convert.store_entries import SESSION_STORES, page_size_of, store_id_of
 from ricordo._sync.extraction import Extraction
 from ricordo._sync.memories import Memories
@@ -137,22 +137,22 @@ class StoredSession:
         return StoredSession(self._parts, copy)
 
     def list_items(
-        self, *, page_size: int | None = None, order_by: str = "turn_seq", timeout: float | None = None
+        self, *, page_size: int | None = None, order_by: str | None = None, timeout: float | None = None
     ) -> Pager[SessionItem]:
         """Lists items, oldest first; nothing is fetched until iterated.
 
         Args:
             page_size: Items fetched at a time, 1 to 100; None: 10.
-            order_by: Of turn_seq and create_time, each with " desc" behind it for the newest first.
+            order_by: Of turn_seq and create_time, each with " desc" behind it for the newest first; None: turn_seq.
             timeout: Seconds for each page.
         """
-        return self._turns(order_by, page_size_of(page_size), timeout).mapped(items.decode_item)
+        return self._turns(order_by or "turn_seq", page_size_of(page_size), timeout).mapped(decode_item)
 
-    def append_items(self, new_items: Sequence[Any], *, timeout: float | None = None) -> list[SessionItem]:
+    def append_items(self, items: Sequence[Any], *, timeout: float | None = None) -> list[SessionItem]:
         """Adds items at the end in the given order, all or none.
 
         Args:
-            new_items: 1 to 500 JSON values of at most 256 KiB. Messages as the OpenAI APIs write them are learned
+            items: 1 to 500 JSON values of at most 256 KiB. Messages as the OpenAI APIs write them are learned
                 from.
             timeout: Seconds.
 
@@ -160,9 +160,9 @@ class StoredSession:
             MemoryClientError: There is none, or one is not made of JSON values.
         """
         recorded = self._parts.sessions.batch_record_turns(
-            items.encode_data(new_items), scope=self._scope, timeout=timeout, **self._where
+            encode_data(items), scope=self._scope, timeout=timeout, **self._where
         )
-        return [items.decode_item(each.turn) for each in recorded]
+        return [decode_item(each.turn) for each in recorded]
 
     def pop_item(self, *, timeout: float | None = None) -> SessionItem | None:
         """Removes the last item, with what was learned from it alone, and returns it; None: there is none."""
@@ -170,7 +170,7 @@ class StoredSession:
             turn = self._parts.sessions.pop_turn(self._scope, timeout=timeout, **self._where)
         except NotFoundError:
             return None
-        return items.decode_item(turn)
+        return decode_item(turn)
 
     def clear_items(self, *, timeout: float | None = None) -> None:
         """Removes every item, with what was learned from these alone; the session stays."""
@@ -228,7 +228,7 @@ class StoredSession:
                 yield {
                     "session": models.SessionRange(scope=self._scope, from_turn_seq=first, to_turn_seq=last)
                 }
-            elif said := [items.spoken(turn) for turn in page.items if turn.content]:
+            elif said := [spoken(turn) for turn in page.items if turn.content]:
                 yield {"turns": said}
 
     def _turns(self, order_by: str, page_size: int, timeout: float | None) -> Pager[models.Turn]:

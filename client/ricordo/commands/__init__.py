@@ -2,7 +2,7 @@
 
 import typer
 
-from ricordo.commands import entries, operations, pipelines, stores
+from ricordo.commands import entries, operations, pipelines, sessions, stores
 from ricordo.commands.connection import PLAIN_HELP, connection
 from ricordo.commands.model_context import mcp
 
@@ -19,5 +19,6 @@ def main() -> None:
     stores.register(app)
     entries.register(app)
     pipelines.register(app)
+    sessions.register(app)
     operations.register(app)
     app(prog_name="ricordo")

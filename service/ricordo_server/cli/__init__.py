@@ -2,7 +2,7 @@
 
 import typer
 
-from ricordo.commands import entries, operations, pipelines, stores
+from ricordo.commands import entries, operations, pipelines, sessions, stores
 from ricordo.commands.connection import PLAIN_HELP, connection
 from ricordo.commands.model_context import mcp
 from ricordo_server.cli import (
@@ -33,6 +33,7 @@ app.command()(mcp)
 stores.register(app)
 entries.register(app)
 pipelines.register(app)
+sessions.register(app)
 operations.register(app)
 project.register(app)
 extraction_policy.register()
