@@ -81,12 +81,19 @@ class AsyncBankMemories:
         )
         return types.MemoryOperation(response=convert.decode_memory(memory, bank))
 
-    async def get(self, *, name: str, timeout: float | None = None) -> types.Memory:
+    async def get(
+        self,
+        *,
+        name: str,
+        config: OrDict[types.GetMemoryConfig] | None = None,
+        timeout: float | None = None,
+    ) -> types.Memory:
         """Reads a memory.
 
         Raises:
             NotFoundError: There is none, or none that this credential may see.
         """
+        types.GetMemoryConfig.read(config)
         asked = await self._names.memory(name)
         memory = await self._memories.get(asked.memory_id, store=asked.store_id, timeout=timeout)
         return convert.decode_memory(memory, asked)
@@ -128,12 +135,19 @@ class AsyncBankMemories:
         )
         return types.MemoryOperation(response=convert.decode_memory(memory, asked))
 
-    async def delete(self, *, name: str, timeout: float | None = None) -> types.DeleteMemoryOperation:
+    async def delete(
+        self,
+        *,
+        name: str,
+        config: OrDict[types.DeleteMemoryConfig] | None = None,
+        timeout: float | None = None,
+    ) -> types.DeleteMemoryOperation:
         """Deletes a memory; `rollback` brings it back for 30 days.
 
         Raises:
             NotFoundError: There is no such memory.
         """
+        types.DeleteMemoryConfig.read(config)
         asked = await self._names.memory(name)
         await self._memories.delete(asked.memory_id, store=asked.store_id, timeout=timeout)
         return types.DeleteMemoryOperation()
@@ -209,15 +223,22 @@ class AsyncBankMemories:
         return await AsyncBankPager.open(retrieval.everything(simple))
 
     async def retrieve_profiles(
-        self, *, name: str, scope: Mapping[str, str], timeout: float | None = None
+        self,
+        *,
+        name: str,
+        scope: Mapping[str, str],
+        config: OrDict[types.RetrieveMemoryProfilesConfig] | None = None,
+        timeout: float | None = None,
     ) -> types.RetrieveProfilesResponse:
         """Reads what is known of a scope in a structured form, by schema; without any search.
 
         Args:
             name: The bank.
             scope: The same keys and values, in any order.
+            config: Empty.
             timeout: Seconds.
         """
+        types.RetrieveMemoryProfilesConfig.read(config)
         bank = await self._names.bank(name)
         profiles = await self._memories.retrieve_profiles(
             our_scope(scope), store=bank.store_id, timeout=timeout

@@ -5,7 +5,7 @@ from ricordo._async.bank_pager import AsyncBankPager
 from ricordo._async.revisions import AsyncRevisions
 from ricordo._convert.bank_filters import read_label_filter
 from ricordo._convert.bank_memories import decode_revision
-from ricordo.memory_bank import ListMemoryRevisionsConfig, MemoryRevision
+from ricordo.memory_bank import GetMemoryRevisionConfig, ListMemoryRevisionsConfig, MemoryRevision
 from ricordo.memory_bank.base import OrDict
 
 
@@ -16,16 +16,24 @@ class AsyncBankRevisions:
         self._names = names
         self._revisions = revisions
 
-    async def get(self, *, name: str, timeout: float | None = None) -> MemoryRevision:
+    async def get(
+        self,
+        *,
+        name: str,
+        config: OrDict[GetMemoryRevisionConfig] | None = None,
+        timeout: float | None = None,
+    ) -> MemoryRevision:
         """Reads one revision.
 
         Args:
             name: "<bank>/memories/<memory>/revisions/<number>".
+            config: Empty.
             timeout: Seconds.
 
         Raises:
             NotFoundError: There is no such memory or revision.
         """
+        GetMemoryRevisionConfig.read(config)
         asked = await self._names.revision(name)
         revision = await self._revisions.get(
             asked.memory_id, asked.revision, store=asked.store_id, timeout=timeout

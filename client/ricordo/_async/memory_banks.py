@@ -79,12 +79,19 @@ class AsyncMemoryBanks:
         )
         return decode_bank(store, name)
 
-    async def get(self, *, name: str, timeout: float | None = None) -> types.MemoryBank:
+    async def get(
+        self,
+        *,
+        name: str,
+        config: OrDict[types.GetMemoryBankConfig] | None = None,
+        timeout: float | None = None,
+    ) -> types.MemoryBank:
         """Reads a bank.
 
         Raises:
             NotFoundError: There is none, or none that this credential may see.
         """
+        types.GetMemoryBankConfig.read(config)
         asked = await self._names.bank(name)
         return decode_bank(await self._stores.get(asked.store_id, timeout=timeout), asked)
 
@@ -136,21 +143,28 @@ class AsyncMemoryBanks:
         return decode_bank(store, asked)
 
     async def delete(
-        self, *, name: str, force: bool = False, timeout: float | None = None
+        self,
+        *,
+        name: str,
+        force: bool | None = False,
+        config: OrDict[types.DeleteMemoryBankConfig] | None = None,
+        timeout: float | None = None,
     ) -> types.DeleteMemoryBankOperation:
         """Deletes a bank.
 
         Args:
             name: The bank.
             force: With everything in it.
+            config: Empty.
             timeout: Seconds.
 
         Raises:
             StoreNotEmptyError: It holds memories or sessions, and `force` is not given.
             NotFoundError: There is no such bank.
         """
+        types.DeleteMemoryBankConfig.read(config)
         asked = await self._names.bank(name)
-        await self._stores.delete(asked.store_id, force=force, timeout=timeout)
+        await self._stores.delete(asked.store_id, force=bool(force), timeout=timeout)
         return types.DeleteMemoryBankOperation()
 
     async def ingest_events(

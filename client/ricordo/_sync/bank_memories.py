@@ -82,12 +82,19 @@ class BankMemories:
         )
         return types.MemoryOperation(response=convert.decode_memory(memory, bank))
 
-    def get(self, *, name: str, timeout: float | None = None) -> types.Memory:
+    def get(
+        self,
+        *,
+        name: str,
+        config: OrDict[types.GetMemoryConfig] | None = None,
+        timeout: float | None = None,
+    ) -> types.Memory:
         """Reads a memory.
 
         Raises:
             NotFoundError: There is none, or none that this credential may see.
         """
+        types.GetMemoryConfig.read(config)
         asked = self._names.memory(name)
         memory = self._memories.get(asked.memory_id, store=asked.store_id, timeout=timeout)
         return convert.decode_memory(memory, asked)
@@ -129,12 +136,19 @@ class BankMemories:
         )
         return types.MemoryOperation(response=convert.decode_memory(memory, asked))
 
-    def delete(self, *, name: str, timeout: float | None = None) -> types.DeleteMemoryOperation:
+    def delete(
+        self,
+        *,
+        name: str,
+        config: OrDict[types.DeleteMemoryConfig] | None = None,
+        timeout: float | None = None,
+    ) -> types.DeleteMemoryOperation:
         """Deletes a memory; `rollback` brings it back for 30 days.
 
         Raises:
             NotFoundError: There is no such memory.
         """
+        types.DeleteMemoryConfig.read(config)
         asked = self._names.memory(name)
         self._memories.delete(asked.memory_id, store=asked.store_id, timeout=timeout)
         return types.DeleteMemoryOperation()
@@ -210,15 +224,22 @@ class BankMemories:
         return BankPager.open(retrieval.everything(simple))
 
     def retrieve_profiles(
-        self, *, name: str, scope: Mapping[str, str], timeout: float | None = None
+        self,
+        *,
+        name: str,
+        scope: Mapping[str, str],
+        config: OrDict[types.RetrieveMemoryProfilesConfig] | None = None,
+        timeout: float | None = None,
     ) -> types.RetrieveProfilesResponse:
         """Reads what is known of a scope in a structured form, by schema; without any search.
 
         Args:
             name: The bank.
             scope: The same keys and values, in any order.
+            config: Empty.
             timeout: Seconds.
         """
+        types.RetrieveMemoryProfilesConfig.read(config)
         bank = self._names.bank(name)
         profiles = self._memories.retrieve_profiles(our_scope(scope), store=bank.store_id, timeout=timeout)
         return decode_profiles(profiles)

@@ -6,7 +6,7 @@ from ricordo._convert.bank_memories import decode_revision
 from ricordo._sync.bank_names import BankNames
 from ricordo._sync.bank_pager import BankPager
 from ricordo._sync.revisions import Revisions
-from ricordo.memory_bank import ListMemoryRevisionsConfig, MemoryRevision
+from ricordo.memory_bank import GetMemoryRevisionConfig, ListMemoryRevisionsConfig, MemoryRevision
 from ricordo.memory_bank.base import OrDict
 
 
@@ -17,16 +17,24 @@ class BankRevisions:
         self._names = names
         self._revisions = revisions
 
-    def get(self, *, name: str, timeout: float | None = None) -> MemoryRevision:
+    def get(
+        self,
+        *,
+        name: str,
+        config: OrDict[GetMemoryRevisionConfig] | None = None,
+        timeout: float | None = None,
+    ) -> MemoryRevision:
         """Reads one revision.
 
         Args:
             name: "<bank>/memories/<memory>/revisions/<number>".
+            config: Empty.
             timeout: Seconds.
 
         Raises:
             NotFoundError: There is no such memory or revision.
         """
+        GetMemoryRevisionConfig.read(config)
         asked = self._names.revision(name)
         revision = self._revisions.get(asked.memory_id, asked.revision, store=asked.store_id, timeout=timeout)
         return decode_revision(revision, asked)

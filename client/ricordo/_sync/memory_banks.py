@@ -80,12 +80,19 @@ class MemoryBanks:
         )
         return decode_bank(store, name)
 
-    def get(self, *, name: str, timeout: float | None = None) -> types.MemoryBank:
+    def get(
+        self,
+        *,
+        name: str,
+        config: OrDict[types.GetMemoryBankConfig] | None = None,
+        timeout: float | None = None,
+    ) -> types.MemoryBank:
         """Reads a bank.
 
         Raises:
             NotFoundError: There is none, or none that this credential may see.
         """
+        types.GetMemoryBankConfig.read(config)
         asked = self._names.bank(name)
         return decode_bank(self._stores.get(asked.store_id, timeout=timeout), asked)
 
@@ -137,21 +144,28 @@ class MemoryBanks:
         return decode_bank(store, asked)
 
     def delete(
-        self, *, name: str, force: bool = False, timeout: float | None = None
+        self,
+        *,
+        name: str,
+        force: bool | None = False,
+        config: OrDict[types.DeleteMemoryBankConfig] | None = None,
+        timeout: float | None = None,
     ) -> types.DeleteMemoryBankOperation:
         """Deletes a bank.
 
         Args:
             name: The bank.
             force: With everything in it.
+            config: Empty.
             timeout: Seconds.
 
         Raises:
             StoreNotEmptyError: It holds memories or sessions, and `force` is not given.
             NotFoundError: There is no such bank.
         """
+        types.DeleteMemoryBankConfig.read(config)
         asked = self._names.bank(name)
-        self._stores.delete(asked.store_id, force=force, timeout=timeout)
+        self._stores.delete(asked.store_id, force=bool(force), timeout=timeout)
         return types.DeleteMemoryBankOperation()
 
     def ingest_events(

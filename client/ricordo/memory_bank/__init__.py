@@ -14,6 +14,15 @@ from ricordo.memory_bank.bank import (
     MemoryBank,
     UpdateMemoryBankConfig,
 )
+from ricordo.memory_bank.call import (
+    CallConfig,
+    DeleteMemoryBankConfig,
+    DeleteMemoryConfig,
+    GetMemoryBankConfig,
+    GetMemoryConfig,
+    GetMemoryRevisionConfig,
+    RetrieveMemoryProfilesConfig,
+)
 from ricordo.memory_bank.configuration import (
     ManagedSemanticMemoryConfig,
     ManagedSemanticMemoryConfigGenerationConfig,
@@ -96,9 +105,12 @@ from ricordo.memory_bank.value import (
 )
 
 __all__ = [
+    "CallConfig",
     "Content",
     "CreateMemoryBankConfig",
+    "DeleteMemoryBankConfig",
     "DeleteMemoryBankOperation",
+    "DeleteMemoryConfig",
     "DeleteMemoryOperation",
     "FunctionCall",
     "FunctionResponse",
@@ -112,6 +124,9 @@ __all__ = [
     "GenerateMemoriesResponse",
     "GenerateMemoriesResponseGeneratedMemory",
     "GenerateMemoriesResponseGeneratedMemoryAction",
+    "GetMemoryBankConfig",
+    "GetMemoryConfig",
+    "GetMemoryRevisionConfig",
     "IngestEventsConfig",
     "IngestionDirectContentsSource",
     "IngestionDirectContentsSourceEvent",
@@ -158,6 +173,7 @@ __all__ = [
     "RetrieveMemoriesRequestSimilaritySearchParams",
     "RetrieveMemoriesRequestSimpleRetrievalParams",
     "RetrieveMemoriesResponseRetrievedMemory",
+    "RetrieveMemoryProfilesConfig",
     "RetrieveProfilesResponse",
     "RollbackMemoryConfig",
     "RollbackMemoryOperation",

@@ -474,6 +474,18 @@ async def test_kinds_and_types_choose_what_is_read(
     assert await facts(banks, bank, memory_types=["STRUCTURED_PROFILE"]) == []
 
 
+async def test_calls_that_need_no_config_take_an_empty_one(banks: AsyncMemoryBanks, bank: str) -> None:
+    memory = await remember(banks, bank, "Likes oolong.")
+    await banks.get(name=bank, config=types.GetMemoryBankConfig())
+    await banks.memories.get(name=memory.name, config={})
+    await banks.memories.revisions.get(name=f"{memory.name}/revisions/1", config=None)
+    await banks.memories.retrieve_profiles(name=bank, scope=SCOPE, config={})
+    with pytest.raises(errors.MemoryClientError, match="timeout="):
+        await banks.memories.delete(name=memory.name, config={"http_options": {"timeout": 1}})
+    await banks.memories.delete(name=memory.name, config=types.DeleteMemoryConfig())
+    await banks.delete(name=bank, force=None, config={})
+
+
 # Profiles
 
 

@@ -467,6 +467,18 @@ def test_kinds_and_types_choose_what_is_read(live: Client, banks: MemoryBanks, b
     assert facts(banks, bank, memory_types=["STRUCTURED_PROFILE"]) == []
 
 
+def test_calls_that_need_no_config_take_an_empty_one(banks: MemoryBanks, bank: str) -> None:
+    memory = remember(banks, bank, "Likes oolong.")
+    banks.get(name=bank, config=types.GetMemoryBankConfig())
+    banks.memories.get(name=memory.name, config={})
+    banks.memories.revisions.get(name=f"{memory.name}/revisions/1", config=None)
+    banks.memories.retrieve_profiles(name=bank, scope=SCOPE, config={})
+    with pytest.raises(errors.MemoryClientError, match="timeout="):
+        banks.memories.delete(name=memory.name, config={"http_options": {"timeout": 1}})
+    banks.memories.delete(name=memory.name, config=types.DeleteMemoryConfig())
+    banks.delete(name=bank, force=None, config={})
+
+
 # Profiles
 
 
