@@ -13,7 +13,7 @@ from ricordo.v1 import memory_pb2 as m
 from ricordo_server.config import Settings
 from ricordo_server.reranking import RerankSettings
 from ricordo_server.server import open_services, serving
-from tests.fixtures.fake_reranker import FakeReranker, running_reranker
+from tests.fixtures.fake_reranker import FakeReranker
 
 FACTS = ["tea", "tea.", "tea at four", "tea with Bob and Eve", "tea is green or black, and sometimes white"]
 BY_LENGTH = [FACTS[4], FACTS[3], FACTS[2], FACTS[0]]
@@ -21,7 +21,7 @@ BY_LENGTH = [FACTS[4], FACTS[3], FACTS[2], FACTS[0]]
 
 @pytest.fixture
 def fake() -> Iterator[FakeReranker]:
-    with running_reranker() as one:
+    with FakeReranker() as one:
         yield one
 
 

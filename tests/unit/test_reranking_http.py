@@ -9,14 +9,14 @@ import pytest
 from ricordo_server.domain.ports import Reranker, RerankError
 from ricordo_server.reranking import RerankSettings, load_reranker
 from ricordo_server.reranking.http import MAX_ANSWER_BYTES
-from tests.fixtures.fake_reranker import FakeReranker, running_reranker
+from tests.fixtures.fake_reranker import FakeReranker
 
 TEXTS = ["aa", "a", "aaa"]
 
 
 @pytest.fixture
 def fake() -> Iterator[FakeReranker]:
-    with running_reranker() as one:
+    with FakeReranker() as one:
         yield one
 
 
