@@ -7,9 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ricordo.models import ManagedTopic, MemoryKind, Person, TopicOfInterest
+import ricordo
 from ricordo_server.cli import options, project
 from ricordo_server.cli.failures import MISUSE, Refusal
+
+ManagedTopic = ricordo.models.ManagedTopic
+MemoryKind = ricordo.models.MemoryKind
+Person = ricordo.models.Person
+TopicOfInterest = ricordo.models.TopicOfInterest
 
 
 def register() -> None:
