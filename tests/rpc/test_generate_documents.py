@@ -1,5 +1,6 @@
 """GenerateMemories with DOCUMENT, as a generated client sees it: facts become lines of documents."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from ricordo.v1 import session_service_pb2 as ss
 from ricordo_server.config import Settings
 from ricordo_server.extraction import Endpoint, ExtractionSettings
 from tests.fixtures.calls import refusal
-from tests.fixtures.fake_chat import FakeChat, fact, items
+from tests.fixtures.fake_chat import FakeChat, Reply, fact, items
 from tests.fixtures.generation import ANN, TALK, World, inline
 from tests.fixtures.project_settings import update
 
@@ -52,8 +53,8 @@ async def documents(world: World) -> dict[str, str]:
     return {each.key: each.content for each in await world.all()}
 
 
-async def write(world: World, content: str, **fields: Any) -> m.Memory:
-    memory = m.Memory(kind=DOCUMENT, key=ABOUT, content=content, scope=ANN, **fields)
+async def write(world: World, content: str, path: str = ABOUT, **fields: Any) -> m.Memory:
+    memory = m.Memory(kind=DOCUMENT, key=path, content=content, scope=ANN, **fields)
     return (await world.memories.CreateMemory(ms.CreateMemoryRequest(memory=memory))).memory
 
 
@@ -214,3 +215,36 @@ async def test_what_cannot_be_is_refused_with_its_field(
 async def test_facts_take_no_instructions(world: World) -> None:
     code, _, field = await refusal(world.state("I live in Rome.", instructions="Write down temperatures."))
     assert (code, field) == (INVALID, "instructions")
+
+
+async def test_of_writers_at_once_none_is_in_vain(world: World) -> None:
+    talks = [scope_pb2.Scope(user_id="ann", session_id=f"talk-{number}") for number in range(8)]
+    for number, talk in enumerate(talks):
+        await world.say(f"I own {number} boats.", "I live in Rome.", scope=talk)
+    await asyncio.gather(*(world.learn(talk, kinds=[DOCUMENT]) for talk in talks))
+    said = [line for content in (await documents(world)).values() for line in content.splitlines()]
+    assert sorted(said) == ["I live in Rome.", *(f"I own {number} boats." for number in range(8))]
+
+
+async def test_what_is_to_be_replaced_is_found_in_a_document_that_grew_meanwhile(
+    world: World, model: FakeChat
+) -> None:
+    """While the model is asked about a line, another writes a line below it."""
+    await write(world, "I live in Rome.", path="/general.md")
+    [turn] = await world.say("I live in Berlin.")
+
+    def answer(request: dict[str, Any]) -> Reply:
+        if "known_facts" not in request["messages"][1]["content"]:
+            return items(fact("I live in Berlin.", 1, turn.content))
+        asyncio.run_coroutine_threadsafe(append(world, "I own a boat."), loop).result()
+        return items({"candidate": 1, "action": "UPDATE", "known": 1})
+
+    loop = asyncio.get_running_loop()
+    model.answer = answer
+    await distill(world)
+    assert await documents(world) == {"/general.md": "I live in Berlin.\nI own a boat."}
+
+
+async def append(world: World, line: str) -> None:
+    memory = m.Memory(kind=DOCUMENT, key="/general.md", content=line, scope=ANN)
+    await world.memories.PutMemory(ms.PutMemoryRequest(memory=memory, append=True))

@@ -1,11 +1,12 @@
 """Facts become lines of documents: to the rules of consolidation a line is what a memory is to a fact.
 
 What a line says already is not written again, what contradicts one takes its place, and everything else goes to the
-document of its topic. The documents are read and compared first, and written only if they still are as they were.
+document of its topic. The documents are read and compared first. What becomes of each fact is decided by the
+documents as they are in the transaction that writes them: writers go one after the other, and none is in vain.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ricordo_server.app import embeddings
 from ricordo_server.app.consolidation import NEAREST, RELATED_COSINE, Checkpoint
@@ -23,7 +24,6 @@ from ricordo_server.db.sources import get_line_times
 from ricordo_server.db.turns import hold_turns
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.consolidation import (
-    Decision,
     Neighbour,
     Outcome,
     Weighed,
@@ -43,7 +43,14 @@ from ricordo_server.domain.scope import Exactly, Scope
 
 # Of one user; the newest come first, and what is beyond is neither compared nor changed.
 MOST_DOCUMENTS = 500
-ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The candidates with what was found out before the transaction, and the vectors of lines by what they say."""
+
+    weighed: Sequence[Weighed] = ()
+    vectors: Mapping[str, Vector | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,13 +78,14 @@ async def distill(
 
     Raises:
         StepError: no proposal could be had.
-        DomainError: the database refused, or the checkpoint did; WRITE_CONFLICT when others kept changing the
-            documents, or turns were deleted.
+        DomainError: the database refused, or the checkpoint did; WRITE_CONFLICT when turns were deleted.
     """
+    comparison = await _compare(services, call, store_id, policy, learned, rules)
 
     async def work(connection: TenantConnection) -> Generation:
         await _hold_turns(connection, learned, turns_here=turns_here)
         await lock_consolidation(connection, learned.scope, MemoryKind.DOCUMENT)
+        plan = await _plan(connection, learned, comparison)
         written = await write_edits(connection, learned, plan.edits, rules.revision_options)
         held = await hold_candidates(connection, as_held(learned), rules)
         dropped = Dropped(known=plan.known + len(learned.held) - held, held=held)
@@ -86,15 +94,8 @@ async def distill(
             await checkpoint(connection, generation)
         return generation
 
-    for attempt in range(1, ATTEMPTS + 1):
-        plan = await _plan(services, call, store_id, policy, learned, rules)
-        try:
-            generation = await write_store(services.database, call, store_id, work)
-            return await embed_generated(services, call, store_id, generation)
-        except DomainError as error:
-            if error.reason is not Reason.WRITE_CONFLICT or attempt == ATTEMPTS:
-                raise
-    raise AssertionError("unreachable: the last attempt returns or raises")
+    generation = await write_store(services.database, call, store_id, work)
+    return await embed_generated(services, call, store_id, generation)
 
 
 async def preview_distillation(
@@ -110,8 +111,9 @@ async def preview_distillation(
     Raises:
         StepError: no proposal could be had.
     """
-    plan = await _plan(services, call, store_id, policy, learned, rules)
+    comparison = await _compare(services, call, store_id, policy, learned, rules)
     async with in_store(services.database, call, store_id) as connection:
+        plan = await _plan(connection, learned, comparison)
         shown = preview_edits(connection, learned, plan.edits)
     return Generation(shown, learned.dropped + Dropped(known=plan.known, held=len(learned.held)))
 
@@ -162,21 +164,38 @@ async def list_documents(
     )
 
 
-async def _plan(
+async def _plan(connection: TenantConnection, learned: Learned, comparison: Comparison) -> Plan:
+    """By the documents as they are now. A line that came since the comparison is known by its words alone."""
+    if not comparison.weighed:
+        return Plan()
+    documents, lines = await _read_lines(connection, learned)
+    neighbours = _neighbours(lines, comparison.vectors)
+    decisions = decide(comparison.weighed, neighbours)
+    known = sum(decision.outcome is Outcome.KNOWN for decision in decisions)
+    return Plan(edits_of(learned, documents, lines, decisions), known)
+
+
+async def _read_lines(
+    connection: TenantConnection, learned: Learned
+) -> tuple[Sequence[Memory], Sequence[Line]]:
+    documents = await list_documents(connection, learned.scope, about(learned.candidates))
+    said_times = await get_line_times(connection, [document.memory_id for document in documents])
+    return documents, split_lines(documents, said_times)
+
+
+async def _compare(
     services: Services,
     call: Call,
     store_id: str,
     policy: ExtractionPolicy,
     learned: Learned,
     rules: GenerationRules,
-) -> Plan:
+) -> Comparison:
     if not learned.candidates:
-        return Plan()
+        return Comparison()
     async with in_store(services.database, call, store_id) as connection:
-        documents = await list_documents(connection, learned.scope, about(learned.candidates))
-        said_times = await get_line_times(connection, [document.memory_id for document in documents])
+        _, lines = await _read_lines(connection, learned)
         model_id = connection.embedding_model.model_id
-    lines = split_lines(documents, said_times)
     texts = [*(candidate.content for candidate in learned.candidates), *(line.text for line in lines)]
     vectors = [_first(each, model_id) for each in await embeddings.embed_documents(services, call, texts)]
     count = len(learned.candidates)
@@ -184,21 +203,15 @@ async def _plan(
         Weighed(candidate, vector, *weight_of(learned, candidate))
         for candidate, vector in zip(learned.candidates, vectors[:count], strict=True)
     ]
-    neighbours = _neighbours(lines, vectors[count:])
+    by_text = {line.text: vector for line, vector in zip(lines, vectors[count:], strict=True)}
+    neighbours = _neighbours(lines, by_text)
     proposals = await _ask(services, call, policy, weighed, neighbours) if rules.consolidate else {}
     proposed = [replace(each, proposal=proposals.get(at, ADD)) for at, each in enumerate(weighed)]
-    decisions = decide(proposed, neighbours)
-    return Plan(edits_of(learned, documents, lines, decisions), _count_known(decisions))
+    return Comparison(proposed, by_text)
 
 
-def _neighbours(lines: Sequence[Line], vectors: Sequence[Vector | None]) -> list[Neighbour]:
-    return [
-        Neighbour(line.memory, vector, line.said_time) for line, vector in zip(lines, vectors, strict=True)
-    ]
-
-
-def _count_known(decisions: Sequence[Decision]) -> int:
-    return sum(decision.outcome is Outcome.KNOWN for decision in decisions)
+def _neighbours(lines: Sequence[Line], vectors: Mapping[str, Vector | None]) -> list[Neighbour]:
+    return [Neighbour(line.memory, vectors.get(line.text), line.said_time) for line in lines]
 
 
 def _first(vectors: VectorsByModel, model_id: int) -> Vector | None:

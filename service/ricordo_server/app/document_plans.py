@@ -18,7 +18,10 @@ from ricordo_server.domain.scope import Visibility
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a document, as the memory that the rules of consolidation see, and when it was said last."""
+    """A line of a document, as the memory that the rules of consolidation see, and when it was said last.
+
+    That memory is the same one as long as the document says the line, whatever else in it changes.
+    """
 
     document: Memory
     text: str
@@ -64,11 +67,11 @@ def split_lines(
         Line(
             document,
             text,
-            replace(document, memory_id=f"{document.memory_id}#{number}", content=text, key=None),
+            replace(document, memory_id=f"{document.memory_id}#{text}", content=text, key=None, revision=0),
             times.get((document.memory_id, text)),
         )
         for document in documents
-        for number, text in enumerate(lines_of(document.content))
+        for text in lines_of(document.content)
     ]
 
 
