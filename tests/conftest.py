@@ -6,4 +6,9 @@ from hypothesis import settings
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-pytest_plugins = ["tests.fixtures.database", "tests.fixtures.service", "tests.fixtures.stubs"]
+pytest_plugins = [
+    "tests.fixtures.database",
+    "tests.fixtures.fake_chat",
+    "tests.fixtures.service",
+    "tests.fixtures.stubs",
+]

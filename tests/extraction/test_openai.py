@@ -1,7 +1,7 @@
 """The extractor `openai` against a scripted provider over real HTTP."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
 from typing import Any
@@ -43,12 +43,6 @@ class WordCounter:
 
     def count(self, text: str) -> int:
         return len(text.split())
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeChat]:
-    with FakeChat() as server:
-        yield server
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Extractions in the background by a model that fails: given up, listed, tried again; nothing of them is lost."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from uuid import UUID
 
 import psycopg
@@ -11,27 +11,19 @@ from ricordo.errors import NotFoundError
 from ricordo.models import ExtractionFailure, ExtractionPolicy, Matching, NewTurn, ProjectChanges, Scope
 from ricordo_server.config import Settings
 from ricordo_server.db.jobs import MOST_LOST_WORKERS
-from ricordo_server.extraction import Endpoint, ExtractionSettings
 from ricordo_server.jobs import extraction
 from ricordo_server.server import open_services
 from ricordo_server.worker import reclaim
 from tests.fixtures.database import TestDatabase
-from tests.fixtures.fake_chat import FakeChat, Reply, fact, items
+from tests.fixtures.fake_chat import FakeChat, Reply, fact, items, reading_with
 from tests.jobs.queue import read_jobs, states, until, worker
 
 ANN = Scope(user_id="ann", session_id="s")
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeChat]:
-    with FakeChat() as server:
-        yield server
-
-
-@pytest.fixture
 def settings(settings: Settings, fake: FakeChat) -> Settings:
-    endpoints = ExtractionSettings({"fake": Endpoint(base_url=fake.base_url, model="m")}, default="fake")
-    return settings.model_copy(update={"extraction": endpoints})
+    return reading_with(settings, fake)
 
 
 @pytest.fixture

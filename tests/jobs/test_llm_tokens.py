@@ -13,10 +13,9 @@ from ricordo.errors import RateLimitError
 from ricordo.models import ExtractionPolicy, NewTurn, ProjectChanges, ProjectLimits, Scope, SessionRange
 from ricordo_server.app import limiter
 from ricordo_server.config import Settings
-from ricordo_server.extraction import Endpoint, ExtractionSettings
 from ricordo_server.jobs import extraction
 from tests.fixtures.database import TestDatabase
-from tests.fixtures.fake_chat import FakeChat, Reply, fact, items
+from tests.fixtures.fake_chat import FakeChat, Reply, fact, items, reading_with
 from tests.jobs.queue import read_jobs, until, worker
 
 ANN = Scope(user_id="ann", session_id="s")
@@ -38,8 +37,7 @@ def fake() -> Iterator[FakeChat]:
 
 @pytest.fixture
 def settings(settings: Settings, fake: FakeChat) -> Settings:
-    endpoints = ExtractionSettings({"fake": Endpoint(base_url=fake.base_url, model="m")}, default="fake")
-    return settings.model_copy(update={"extraction": endpoints})
+    return reading_with(settings, fake)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """What pipelines hold back for review, against a real server, worker and a scripted model."""
 
-from collections.abc import Iterator
-
 import grpc.aio
 import pytest
 import pytest_asyncio
@@ -16,8 +14,7 @@ from ricordo.v1 import (
     turn_pb2,
 )
 from ricordo_server.config import Settings
-from ricordo_server.extraction import Endpoint, ExtractionSettings
-from tests.fixtures.fake_chat import FakeChat, fact, items
+from tests.fixtures.fake_chat import FakeChat, fact, items, reading_with
 from tests.fixtures.project_settings import update
 from tests.jobs.pipelines import BY_HAND, NOTES, World, eventually, finish
 from tests.jobs.queue import worker
@@ -44,15 +41,8 @@ class Reviewed(World):
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeChat]:
-    with FakeChat() as server:
-        yield server
-
-
-@pytest.fixture
 def settings(settings: Settings, fake: FakeChat) -> Settings:
-    extraction = ExtractionSettings({"fake": Endpoint(base_url=fake.base_url, model="m")}, default="fake")
-    return settings.model_copy(update={"extraction": extraction})
+    return reading_with(settings, fake)
 
 
 @pytest_asyncio.fixture

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ricordo_server.config import Settings
-from ricordo_server.extraction import Endpoint, ExtractionSettings
 from tests.fixtures.fake_chat import FakeChat, Reply, fact, items
 
 OTHERS = {"user_id": "bob", "scope": {"user_id": "bob"}, "store_id": "default", "project_id": "another"}
@@ -62,8 +60,3 @@ def obedient_model() -> Iterator[FakeChat]:
     with FakeChat() as fake:
         fake.answer = obey
         yield fake
-
-
-def reading_with(settings: Settings, fake: FakeChat) -> Settings:
-    endpoints = {"obedient": Endpoint(base_url=fake.base_url, model="m")}
-    return settings.model_copy(update={"extraction": ExtractionSettings(endpoints, default="obedient")})

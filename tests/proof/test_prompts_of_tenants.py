@@ -13,10 +13,10 @@ from ricordo.v1 import scope_pb2
 from ricordo_server.config import Settings
 from tests.fixtures.calls import as_service
 from tests.fixtures.database import TestDatabase, make_project
-from tests.fixtures.fake_chat import FakeChat
+from tests.fixtures.fake_chat import FakeChat, reading_with
 from tests.fixtures.generation import World, inline
 from tests.proof.conftest import Tally
-from tests.proof.obedient_model import obedient_model, reading_with
+from tests.proof.obedient_model import obedient_model
 from tests.proof.scale import scaled
 from tests.proof.world import at_once
 

@@ -17,10 +17,10 @@ from ricordo_server.config import Settings
 from ricordo_server.domain import failure
 from ricordo_server.jobs import extraction
 from tests.fixtures.database import TestDatabase
-from tests.fixtures.fake_chat import FakeChat, Reply, items
+from tests.fixtures.fake_chat import FakeChat, Reply, items, reading_with
 from tests.jobs.queue import read_jobs, until, worker
 from tests.proof.conftest import Tally
-from tests.proof.obedient_model import reading_with, repeat
+from tests.proof.obedient_model import repeat
 from tests.proof.scale import scaled
 from tests.proof.workers import open_extractions
 

@@ -1,6 +1,5 @@
 """What a project says of extraction, and that it holds at once."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,9 +8,9 @@ from ricordo.v1 import extraction_service_pb2 as pb
 from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import project_pb2, project_service_pb2
 from ricordo_server.config import Settings
-from ricordo_server.extraction import Endpoint, ExtractionSettings
+from ricordo_server.extraction.settings import BUILTIN
 from tests.fixtures.calls import refusal
-from tests.fixtures.fake_chat import FakeChat, fact, items
+from tests.fixtures.fake_chat import FakeChat, fact, items, reading_with
 from tests.fixtures.generation import ANN, World, contents, inline
 from tests.fixtures.project_settings import update
 from tests.fixtures.stubs import Projects
@@ -24,15 +23,8 @@ CAT = project_pb2.ExtractionExample(
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeChat]:
-    with FakeChat() as server:
-        yield server
-
-
-@pytest.fixture
 def settings(settings: Settings, fake: FakeChat) -> Settings:
-    extraction = ExtractionSettings({"fake": Endpoint(base_url=fake.base_url, model="m")})
-    return settings.model_copy(update={"extraction": extraction})
+    return reading_with(settings, fake, default=BUILTIN)
 
 
 def policy(**fields: Any) -> project_service_pb2.UpdateProjectRequest:

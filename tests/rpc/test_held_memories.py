@@ -1,6 +1,6 @@
 """What is held back for review, as a generated client sees it."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -25,10 +25,9 @@ from ricordo.v1 import memory_pb2 as m
 from ricordo.v1 import memory_service_pb2 as ms
 from ricordo.v1 import session_service_pb2 as ss
 from ricordo_server.config import Settings
-from ricordo_server.extraction import Endpoint, ExtractionSettings
 from tests.fixtures.calls import as_user, refusal
 from tests.fixtures.database import TestDatabase
-from tests.fixtures.fake_chat import FakeChat, fact, items
+from tests.fixtures.fake_chat import FakeChat, fact, items, reading_with
 from tests.fixtures.generation import ANN, TALK, World, contents, inline
 from tests.fixtures.project_settings import update
 
@@ -38,15 +37,8 @@ SECRET = "the user's landlord is called Mallory"
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeChat]:
-    with FakeChat() as server:
-        yield server
-
-
-@pytest.fixture
 def settings(settings: Settings, fake: FakeChat) -> Settings:
-    extraction = ExtractionSettings({"fake": Endpoint(base_url=fake.base_url, model="m")}, default="fake")
-    return settings.model_copy(update={"extraction": extraction})
+    return reading_with(settings, fake)
 
 
 @pytest_asyncio.fixture

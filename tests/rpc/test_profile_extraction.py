@@ -1,7 +1,6 @@
 """Fields of profiles, learned from turns by a model: what the schema allows, and nothing else."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import grpc.aio
@@ -13,8 +12,8 @@ from ricordo.v1 import memory_service_pb2 as ms
 from ricordo.v1 import project_pb2, project_service_pb2_grpc, scope_pb2
 from ricordo.v1.profile_pb2 import ProfileSchema
 from ricordo_server.config import Settings
-from ricordo_server.extraction import Endpoint, ExtractionSettings
-from tests.fixtures.fake_chat import FakeChat, fact, items
+from ricordo_server.extraction.settings import BUILTIN
+from tests.fixtures.fake_chat import FakeChat, fact, items, reading_with
 from tests.fixtures.generation import ANN, World, inline
 from tests.fixtures.project_settings import update
 from tests.fixtures.stubs import Projects
@@ -36,15 +35,8 @@ Policy = project_pb2.ExtractionPolicy
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeChat]:
-    with FakeChat() as server:
-        yield server
-
-
-@pytest.fixture
 def settings(settings: Settings, fake: FakeChat) -> Settings:
-    extraction = ExtractionSettings({"fake": Endpoint(base_url=fake.base_url, model="m")})
-    return settings.model_copy(update={"extraction": extraction})
+    return reading_with(settings, fake, default=BUILTIN)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """What a store says of extraction and of how long memories live, and that it holds at once."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,10 +21,10 @@ from ricordo.v1 import (
     store_service_pb2,
 )
 from ricordo_server.config import Settings
-from ricordo_server.extraction import Endpoint, ExtractionSettings
+from ricordo_server.extraction.settings import BUILTIN
 from tests.fixtures.calls import refusal
 from tests.fixtures.credentials import bearer, new_client, token_of
-from tests.fixtures.fake_chat import FakeChat, fact, items
+from tests.fixtures.fake_chat import FakeChat, fact, items, reading_with
 from tests.fixtures.generation import ANN, World, contents, inline, stated
 from tests.fixtures.project_settings import update
 from tests.fixtures.stubs import Projects, Stores
@@ -43,15 +42,8 @@ HOUR, DAY = Duration(seconds=3_600), Duration(seconds=86_400)
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeChat]:
-    with FakeChat() as server:
-        yield server
-
-
-@pytest.fixture
 def settings(settings: Settings, fake: FakeChat) -> Settings:
-    extraction = ExtractionSettings({"fake": Endpoint(base_url=fake.base_url, model="m")})
-    return settings.model_copy(update={"extraction": extraction})
+    return reading_with(settings, fake, default=BUILTIN)
 
 
 def change(**settings: Any) -> store_service_pb2.UpdateStoreRequest:
