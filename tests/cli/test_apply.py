@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from ricordo import Client
+from ricordo import Client, models
 from tests.cli.conftest import Invoke
 
 pytestmark = pytest.mark.xdist_group("up")
@@ -45,6 +45,7 @@ role = "reader"
 disabled = true
 """
 
+NO_OVERLAP = models.StoreSettings(extraction=models.ExtractionPolicy(overlap=0))
 Apply = Callable[..., Result]
 
 
@@ -116,6 +117,16 @@ def test_what_a_table_inside_does_not_change_stays(apply: Apply, client: Client)
     assert store.extraction.model_fields_set == {"turn_count", "model"}
     assert store.retention.default_ttl == timedelta(days=30)
     assert lines(apply(SETTINGS.format(turns=6))) == ["Nothing to do."]
+
+
+def test_a_store_has_none_of_what_its_project_has(apply: Apply, client: Client) -> None:
+    client.stores.update(client.stores.create("notes").store_id, settings=NO_OVERLAP)
+    text = '[[store]]\nstore_id = "notes"\n[store.settings.extraction]\ntopics = []\nkinds = []\n'
+    assert lines(apply(text)) == ["done: set settings of the store notes", "1 steps taken."]
+    extraction = client.stores.get("notes").settings.extraction
+    assert extraction is not None
+    assert extraction.model_fields_set == {"overlap", "topics", "kinds"}
+    assert lines(apply(text)) == ["Nothing to do."]
 
 
 def test_a_second_run_does_nothing(apply: Apply, client: Client) -> None:

@@ -111,14 +111,20 @@ def plan_settings(stated: Statement, target: Target) -> Iterator[Step]:
     yield Step(f"set {', '.join(sorted(changed))} of the project", change)
 
 
-def find_changes(stated: pydantic.BaseModel, current: pydantic.BaseModel) -> dict[str, Any]:
-    """The fields that are given and differ; a table inside keeps those of its fields that are not given."""
+def find_changes(
+    stated: pydantic.BaseModel, current: pydantic.BaseModel, *, inherits: bool = False
+) -> dict[str, Any]:
+    """The fields that are given and differ; a table inside keeps those of its fields that are not given.
+
+    With `inherits`, what is not given is not as by default, so that stating the default is a change too.
+    """
     changed: dict[str, Any] = {}
     for name in stated.model_fields_set:
         wanted, known = getattr(stated, name), getattr(current, name)
         if isinstance(wanted, pydantic.BaseModel) and isinstance(known, pydantic.BaseModel):
-            wanted = known.model_copy(update=find_changes(wanted, known))
-        if wanted != known:
+            if changes := find_changes(wanted, known, inherits=inherits):
+                changed[name] = known.model_copy(update=changes)
+        elif wanted != known or (inherits and name not in current.model_fields_set):
             changed[name] = wanted
     return changed
 
@@ -137,8 +143,9 @@ def plan_stores(stated: Statement, target: Target) -> Iterator[Step]:
         changed = {
             name: value for name, value in given.items() if store and value != (getattr(store, name) or "")
         }
-        if store and wanted.settings and (settings := find_changes(wanted.settings, store.settings)):
-            changed["settings"] = ricordo.models.StoreSettings(**settings)
+        if store and wanted.settings:
+            settings = find_changes(wanted.settings, store.settings, inherits=True)
+            changed |= {"settings": ricordo.models.StoreSettings(**settings)} if settings else {}
         if changed:
             text = f"set {', '.join(sorted(changed))} of the store {wanted.store_id}"
             yield _step(text, stores.update, wanted.store_id, changed)

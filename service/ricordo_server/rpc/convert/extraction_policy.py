@@ -189,6 +189,8 @@ def encode_extraction_policy(policy: ExtractionPolicy) -> project_pb2.Extraction
 
 def encode_policy_changes(changes: Mapping[str, Any]) -> project_pb2.ExtractionPolicy:
     triggers = changes.get("triggers", {})
+    default = ExtractionPolicy()
+    cleared = [name for name in CLEARABLE if name in changes and changes[name] == getattr(default, name)]
     given: dict[str, Any] = {
         name: changes.get(name) for name in ("enabled", "endpoint", "model", "time_zone", "least_trust")
     }
@@ -201,14 +203,14 @@ def encode_policy_changes(changes: Mapping[str, Any]) -> project_pb2.ExtractionP
         given["person"] = encode_enum(changes["person"], PERSON)
     return project_pb2.ExtractionPolicy(
         **given,
-        kinds=[encode_enum(kind, KIND) for kind in changes.get("kinds", ())],
+        kinds=[] if "kinds" in cleared else [encode_enum(kind, KIND) for kind in changes.get("kinds", ())],
         prompts=[_encode_prompt(kind, text) for kind, text in changes.get("prompts", {}).items()],
         topics=[
             project_pb2.TopicOfInterest(topic=encode_topic(each.name), description=each.description)
             for each in changes.get("topics", ())
         ],
         examples=map(_encode_example, changes.get("examples", ())),
-        cleared=[name for name in CLEARABLE if name in changes and not changes[name]],
+        cleared=cleared,
     )
 
 
