@@ -1,13 +1,13 @@
 """Searches and lists of rows that were written a moment ago: no statistics tell how many they are."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import psycopg
 import pytest
 
 from ricordo_server import embedded
-from ricordo_server.db import memories, turns
+from ricordo_server.db import memories, sources, turns
 from ricordo_server.db.connection import Database, open_pool, tenant_transaction
 from ricordo_server.db.consolidation import find_related
 from ricordo_server.db.search import Searched, search_by_vector
@@ -37,6 +37,15 @@ UPDATE ricordo.{table} SET embedding = array_fill(1, ARRAY[%s])::vector::halfvec
 """
 
 
+SOURCES = """
+INSERT INTO ricordo.memory_source (project_id, store_id, memory_id, revision, ground, turn_id, snapshot_id, user_id,
+  role, said_time, quote)
+SELECT project_id, store_id, 'm-' || substr(turn_id, 3), 1, turn_id, turn_id, 's', user_id, 'user', create_time,
+  content
+FROM ricordo.turn WHERE project_id = %s
+"""
+
+
 @pytest.fixture(scope="module")
 def database(postgres: embedded.EmbeddedPostgres, worker_id: str) -> TestDatabase:
     """Never analysed, as an installation of today, or a partition in which a tenant is new."""
@@ -54,6 +63,7 @@ async def connection(database: TestDatabase) -> AsyncIterator[Explaining]:
     with psycopg.connect(database.superuser_url) as filling:
         filling.execute("SET session_replication_role = replica")
         fill_tenant(filling, project_id, ROWS)
+        filling.execute(SOURCES, [project_id])
     pool = await open_pool(database.app_url, size=1)
     async with tenant_transaction(Database(pool), service_principal(project_id), "", timeout=60) as opened:
         yield Explaining(**vars(opened))
@@ -113,6 +123,25 @@ async def test_consolidation_finds_vectors_by_the_ids_of_the_memories(connection
     found = lookups(connection.plans[-1], "memory_embedding")
     assert found
     assert all("(memory_id = ANY (" in condition for condition in found)
+
+
+OF_SOURCES: list[Callable[[Explaining, list[str], list[str]], Awaitable[object]]] = [
+    lambda connection, memory_ids, _: sources.get_said_times(connection, memory_ids),
+    lambda connection, memory_ids, _: sources.get_line_times(connection, memory_ids),
+    lambda connection, memory_ids, _: sources.carry_sources(connection, memory_ids),
+    lambda connection, _, turn_ids: sources.list_supports(connection, turn_ids),
+    lambda connection, _, turn_ids: sources.list_remainders(connection, turn_ids),
+    lambda connection, _, turn_ids: sources.list_document_quotations(connection, turn_ids),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OF_SOURCES)))
+async def test_sources_are_looked_up(connection: Explaining, number: int) -> None:
+    """When turns are deleted, a join of them with themselves took minutes for 500."""
+    memory_ids, turn_ids = ([f"{letter}-{each}" for each in range(1, ROWS + 1)] for letter in ("m", "t"))
+    await OF_SOURCES[number](connection, memory_ids, turn_ids)
+    assert connection.plans
+    assert not any(compares_pairs(plan) for plan in connection.plans)
 
 
 @pytest.mark.parametrize("noun", ["memories", "turns"])

@@ -1,11 +1,13 @@
 """The conditions that reads share, as Core expressions on a table's own columns."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     FromClause,
     Label,
+    Select,
     Table,
     and_,
     bindparam,
@@ -57,6 +59,15 @@ def is_unexpired(table: Table | FromClause) -> ColumnElement[bool]:
 def one_of(column: ColumnElement[str], values: Sequence[str]) -> ColumnElement[bool]:
     """No values: no restriction."""
     return column == func.any(literal(list(values))) if values else true()
+
+
+def is_among(column: ColumnElement[str], ids: Select[Any]) -> ColumnElement[bool]:
+    """As IN, but the ids are read first and once: no join is made of it.
+
+    Rows that were written a moment ago are in no statistics: all of a tenant's are taken for one, and a join may
+    compare each with each.
+    """
+    return column == func.any(func.array(ids.scalar_subquery()))
 
 
 def has_embedding(table: Table, vectors: Table, item_id: str) -> Label[bool]:

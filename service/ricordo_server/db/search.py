@@ -18,7 +18,7 @@ from sqlalchemy import (
     true,
 )
 
-from ricordo_server.db.conditions import in_tenant, one_of
+from ricordo_server.db.conditions import in_tenant, is_among, one_of
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.rows import vector_text
 from ricordo_server.db.sql import load_sql
@@ -149,10 +149,10 @@ async def _approximate(
 
 
 def of_matching(connection: TenantConnection, searched: Searched) -> ColumnElement[bool]:
-    """Vectors of the rows that may be found; their ids are read first, see `_row_of`."""
+    """Vectors of the rows that may be found."""
     ids = select(searched.table.c[searched.id]).where(in_tenant(searched.table, connection))
-    named = func.any(func.array(ids.where(searched.condition).scalar_subquery()))
-    return and_(_of_model(connection, searched.vectors), searched.vectors.c[searched.id] == named)
+    found = is_among(searched.vectors.c[searched.id], ids.where(searched.condition))
+    return and_(_of_model(connection, searched.vectors), found)
 
 
 def _of_model(connection: TenantConnection, vectors: Table) -> ColumnElement[bool]:
@@ -164,8 +164,7 @@ def _of_model(connection: TenantConnection, vectors: Table) -> ColumnElement[boo
 def _row_of(connection: TenantConnection, searched: Searched, item_id: ColumnElement[str]) -> FromClause:
     """The row of a vector, if it may be found, looked up by its key.
 
-    LIMIT keeps PostgreSQL from making a join of it. Rows that were written a moment ago are in no statistics: it
-    takes all of a tenant's for one, and a join may compare each vector with each row, seconds for a few thousand.
+    LIMIT keeps PostgreSQL from making a join of it, see `is_among`.
     """
     table = searched.table
     found = select(*searched.columns).where(in_tenant(table, connection), table.c[searched.id] == item_id)

@@ -1,14 +1,16 @@
 """Statements on sources: the turns that a revision of a memory rests on."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
+    ColumnElement,
+    ScalarSelect,
     Select,
     Subquery,
-    and_,
     bindparam,
     delete,
     func,
@@ -20,14 +22,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from ricordo_server.db.conditions import in_tenant, one_of
+from ricordo_server.db.conditions import in_tenant, is_among, one_of
 from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.tables import memory, memory_revision, memory_source
 from ricordo_server.domain.forgetting import Support
 from ricordo_server.domain.memory import Memory, MemoryKind, RevisionAction
 
+Value = TypeVar("Value")
+
 GROUND = ("memory_id", "revision", "ground")
-OF_REVISION = ("project_id", "store_id", "memory_id", "revision")
 INSERT = (
     upsert(memory_source)
     .values({each.name: bindparam(f"new_{each.name}", type_=each.type) for each in memory_source.c})
@@ -71,10 +74,10 @@ async def list_document_quotations(
     documents = select(memory.c.memory_id).where(
         in_tenant(memory, connection),
         memory.c.kind == MemoryKind.DOCUMENT,
-        memory.c.memory_id.in_(touched),
+        is_among(memory.c.memory_id, touched),
     )
     statement = select(memory_source).where(
-        in_tenant(memory_source, connection), memory_source.c.memory_id.in_(documents)
+        in_tenant(memory_source, connection), is_among(memory_source.c.memory_id, documents)
     )
     found: dict[str, list[Quotation]] = {}
     for row in await connection.fetch_all(statement):
@@ -85,12 +88,10 @@ async def list_document_quotations(
 
 async def get_said_times(connection: TenantConnection, memory_ids: Sequence[str]) -> dict[str, datetime]:
     """When the latest turn was said that each memory rests on as it is now."""
-    current = and_(*(memory.c[name] == memory_source.c[name] for name in OF_REVISION))
     statement = (
         select(memory_source.c.memory_id, func.max(memory_source.c.said_time).label("said_time"))
-        .select_from(memory_source.join(memory, current))
-        .where(in_tenant(memory_source, connection), in_tenant(memory, connection))
-        .where(one_of(memory_source.c.memory_id, memory_ids))
+        .where(in_tenant(memory_source, connection), one_of(memory_source.c.memory_id, memory_ids))
+        .where(memory_source.c.revision == _of_memory(connection, memory.c.revision))
         .group_by(memory_source.c.memory_id)
     )
     rows = await connection.fetch_all(statement)
@@ -101,16 +102,21 @@ async def get_line_times(
     connection: TenantConnection, memory_ids: Sequence[str]
 ) -> dict[tuple[str, str], datetime]:
     """When each line of these documents, as they are now, was said last; by document and line."""
-    current = and_(*(memory.c[name] == memory_source.c[name] for name in OF_REVISION))
     statement = (
         select(memory_source.c.memory_id, memory_source.c.quote, memory_source.c.said_time)
-        .select_from(memory_source.join(memory, current))
-        .where(in_tenant(memory_source, connection), in_tenant(memory, connection))
-        .where(one_of(memory_source.c.memory_id, memory_ids))
+        .where(in_tenant(memory_source, connection), one_of(memory_source.c.memory_id, memory_ids))
+        .where(memory_source.c.revision == _of_memory(connection, memory.c.revision))
         .order_by(memory_source.c.said_time)
     )
     rows = await connection.fetch_all(statement) if memory_ids else []
     return {(row["memory_id"], line): row["said_time"] for row in rows for line in row["quote"].split("\n")}
+
+
+def _of_memory(connection: TenantConnection, column: ColumnElement[Value]) -> ScalarSelect[Value]:
+    """What the memory has in a column that a source belongs to, looked up by its key."""
+    own = memory.c.memory_id == memory_source.c.memory_id
+    statement = select(column).where(in_tenant(memory, connection), own)
+    return statement.correlate(memory_source).scalar_subquery()
 
 
 def _touched(connection: TenantConnection, turn_ids: Sequence[str], *columns: str) -> Select[Any]:
@@ -132,7 +138,7 @@ def _grounds(connection: TenantConnection, turn_ids: Sequence[str]) -> Subquery:
             func.count().filter(not_(goes)).label("staying"),
         )
         .where(in_tenant(memory_source, connection))
-        .where(memory_source.c.memory_id.in_(_touched(connection, turn_ids, "memory_id")))
+        .where(is_among(memory_source.c.memory_id, _touched(connection, turn_ids, "memory_id")))
         .group_by(*key)
         .subquery()
     )
@@ -142,25 +148,19 @@ async def list_supports(connection: TenantConnection, turn_ids: Sequence[str]) -
     """Every revision of each memory that rests on one of the turns, and how many of its grounds break and hold."""
     if not turn_ids:
         return {}
-    ground = _grounds(connection, turn_ids)
-    same = and_(*(memory_revision.c[name] == ground.c[name] for name in ("memory_id", "revision")))
+    grounds = await connection.fetch_all(select(_grounds(connection, turn_ids)))
+    going = [(each["memory_id"], each["revision"], each["going"] > 0) for each in grounds]
+    counts = Counter(going)
     statement = (
-        select(
-            memory_revision.c.memory_id,
-            memory_revision.c.revision,
-            memory_revision.c.action,
-            func.count(ground.c.ground).filter(ground.c.going > 0).label("broken"),
-            func.count(ground.c.ground).filter(ground.c.going == 0).label("whole"),
-        )
-        .select_from(memory_revision.outerjoin(ground, same))
+        select(*(memory_revision.c[name] for name in ("memory_id", "revision", "action")))
         .where(in_tenant(memory_revision, connection))
-        .where(memory_revision.c.memory_id.in_(_touched(connection, turn_ids, "memory_id")))
-        .group_by(memory_revision.c.memory_id, memory_revision.c.revision, memory_revision.c.action)
+        .where(is_among(memory_revision.c.memory_id, _touched(connection, turn_ids, "memory_id")))
         .order_by(memory_revision.c.memory_id, memory_revision.c.revision)
     )
     supports: dict[str, list[Support]] = {}
     for row in await connection.fetch_all(statement):
-        support = Support(row["revision"], RevisionAction(row["action"]), row["broken"], row["whole"])
+        broken, whole = (counts[row["memory_id"], row["revision"], breaks] for breaks in (True, False))
+        support = Support(row["revision"], RevisionAction(row["action"]), broken, whole)
         supports.setdefault(row["memory_id"], []).append(support)
     return supports
 
@@ -172,15 +172,16 @@ async def list_remainders(
     if not turn_ids:
         return {}
     ground = _grounds(connection, turn_ids)
-    statement = (
-        select(memory.c.memory_id, memory.c.kind, ground.c.snapshot_id)
-        .select_from(memory.join(ground, memory.c.memory_id == ground.c.memory_id))
-        .where(in_tenant(memory, connection), ground.c.snapshot_id != "")
-        .where(ground.c.going > 0, ground.c.staying > 0)
+    kind = select(memory.c.kind).where(
+        in_tenant(memory, connection), memory.c.memory_id == ground.c.memory_id
+    )
+    statement = select(ground.c.memory_id, kind.scalar_subquery().label("kind"), ground.c.snapshot_id).where(
+        ground.c.snapshot_id != "", ground.c.going > 0, ground.c.staying > 0
     )
     remainders: dict[str, set[tuple[str, MemoryKind]]] = {}
     for row in await connection.fetch_all(statement):
-        remainders.setdefault(row["memory_id"], set()).add((row["snapshot_id"], MemoryKind(row["kind"])))
+        if row["kind"] is not None:  # a memory that the caller may not see
+            remainders.setdefault(row["memory_id"], set()).add((row["snapshot_id"], MemoryKind(row["kind"])))
     return remainders
 
 
@@ -207,15 +208,10 @@ async def copy_sources(connection: TenantConnection, memory_id: str, revision: i
 async def carry_sources(connection: TenantConnection, memory_ids: Sequence[str]) -> None:
     """What each memory rested on before its last change it rests on still."""
     copied = [each for each in memory_source.c if each.name != "revision"]
-    before = and_(
-        *(memory.c[name] == memory_source.c[name] for name in ("project_id", "store_id", "memory_id")),
-        memory.c.revision - 1 == memory_source.c.revision,
-    )
     source = (
-        select(*copied, memory.c.revision)
-        .select_from(memory_source.join(memory, before))
-        .where(in_tenant(memory_source, connection), in_tenant(memory, connection))
-        .where(one_of(memory_source.c.memory_id, memory_ids))
+        select(*copied, memory_source.c.revision + 1)
+        .where(in_tenant(memory_source, connection), one_of(memory_source.c.memory_id, memory_ids))
+        .where(memory_source.c.revision == _of_memory(connection, memory.c.revision - 1))
     )
     names = [*(each.name for each in copied), "revision"]
     await connection.execute(insert(memory_source).from_select(names, source))
