@@ -142,6 +142,18 @@ async def test_facts_become_lines_of_the_documents_of_their_topics(world: World)
     assert await documents(world) == {"/tea-times.md": "Tea at five.", "/general.md": "Owns a boat."}
 
 
+async def test_a_fact_that_begins_like_a_heading_is_known_as_a_line(world: World) -> None:
+    await world.state("#1 is tea.", kinds=[DOCUMENT])
+    assert (await world.state("#1 is tea.", kinds=[DOCUMENT])).report.known_count == 1
+    assert await documents(world) == {"/general.md": "1 is tea."}
+
+
+async def test_a_fact_longer_than_a_document_has_one_of_its_own(world: World) -> None:
+    long = "tea " * 5_000
+    await world.state("Tea at five.", long, kinds=[DOCUMENT])
+    assert await documents(world) == {"/general.md": "Tea at five.", "/general-2.md": long.strip()}
+
+
 async def test_turns_that_are_not_recorded_become_lines_that_name_none(world: World) -> None:
     request = pb.GenerateMemoriesRequest(turns=inline("I live in Rome."), scope=ANN, kinds=[DOCUMENT])
     [made] = (await world.extraction.GenerateMemories(request)).memories

@@ -7,7 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo_server.domain.documents import (
+    MOST_DOCUMENT_BYTES,
+    fits,
     lines_of,
+    one_line,
     parts_of,
     repeated_lines,
     replaced,
@@ -73,3 +76,14 @@ def test_a_piece_is_too_long_only_where_one_line_is(lines: list[str], most: int)
 
 def test_what_an_earlier_text_says_is_repeated() -> None:
     assert repeated_lines(["a\nb", "b\nc", "c\na"]) == [set(), {"b"}, {"a", "c"}]
+
+
+def test_a_line_that_is_longer_than_a_document_has_one_of_its_own() -> None:
+    line = "x" * (MOST_DOCUMENT_BYTES + 1)
+    assert fits("", line)
+    assert not fits("tea", line)
+
+
+def test_a_fact_is_a_line_and_no_heading() -> None:
+    assert one_line("#1 is\ntea,  #2 coffee") == "1 is tea, #2 coffee"
+    assert lines_of(one_line("# Tea")) == ["Tea"]

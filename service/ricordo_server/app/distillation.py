@@ -30,6 +30,7 @@ from ricordo_server.domain.consolidation import (
     cosine,
     decide,
 )
+from ricordo_server.domain.documents import one_line
 from ricordo_server.domain.embedding_model import VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
 from ricordo_server.domain.extraction import ADD, Compared, Proposal
@@ -196,14 +197,14 @@ async def _compare(
     async with in_store(services.database, call, store_id) as connection:
         _, lines = await _read_lines(connection, learned)
         model_id = connection.embedding_model.model_id
-    texts = [*(candidate.content for candidate in learned.candidates), *(line.text for line in lines)]
+    facts = [replace(each, content=one_line(each.content)) for each in learned.candidates]
+    texts = [*(fact.content for fact in facts), *(line.text for line in lines)]
     vectors = [_first(each, model_id) for each in await embeddings.embed_documents(services, call, texts)]
-    count = len(learned.candidates)
     weighed = [
-        Weighed(candidate, vector, *weight_of(learned, candidate))
-        for candidate, vector in zip(learned.candidates, vectors[:count], strict=True)
+        Weighed(fact, vector, *weight_of(learned, fact))
+        for fact, vector in zip(facts, vectors[: len(facts)], strict=True)
     ]
-    by_text = {line.text: vector for line, vector in zip(lines, vectors[count:], strict=True)}
+    by_text = {line.text: vector for line, vector in zip(lines, vectors[len(facts) :], strict=True)}
     neighbours = _neighbours(lines, by_text)
     proposals = await _ask(services, call, policy, weighed, neighbours) if rules.consolidate else {}
     proposed = [replace(each, proposal=proposals.get(at, ADD)) for at, each in enumerate(weighed)]

@@ -8,7 +8,7 @@ from ricordo_server.app.consolidation_writes import sources_of, weight_of
 from ricordo_server.app.document_writes import DocumentEdit
 from ricordo_server.db.sources import Source
 from ricordo_server.domain.consolidation import Decision, Outcome, Trust, most_trusted
-from ricordo_server.domain.documents import fits, lines_of, one_line, parts_of, replaced, slug_of, with_line
+from ricordo_server.domain.documents import fits, lines_of, parts_of, replaced, slug_of, with_line
 from ricordo_server.domain.extraction import Candidate
 from ricordo_server.domain.filter import AnyOf, Comparator, Comparison, Filter
 from ricordo_server.domain.generation import Learned
@@ -83,7 +83,7 @@ def edits_of(
     }
     by_line = {line.memory.memory_id: line for line in lines}
     for decision in decisions:
-        text = one_line(decision.weighed.candidate.content)
+        text = decision.weighed.candidate.content
         line = by_line[decision.target.memory_id] if decision.target else None
         if decision.outcome is Outcome.CREATED:
             draft = _open_draft(drafts, decision.weighed.candidate, text)

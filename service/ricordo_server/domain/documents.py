@@ -27,7 +27,9 @@ def parts_of(path: str) -> Iterator[str]:
 
 
 def one_line(text: str) -> str:
-    return " ".join(text.split())
+    """The text as a line that says something: a heading would not."""
+    line = " ".join(text.split())
+    return line.lstrip("# ") or line
 
 
 def lines_of(content: str) -> list[str]:
@@ -52,7 +54,8 @@ def without_lines(content: str, gone: Set[str]) -> str:
 
 
 def fits(content: str, line: str) -> bool:
-    return len(content.encode()) + len(line.encode()) + 1 <= MOST_DOCUMENT_BYTES
+    """A line of any length fits into a document that says nothing yet."""
+    return not content or len(content.encode()) + len(line.encode()) + 1 <= MOST_DOCUMENT_BYTES
 
 
 def split_document(content: str, most: int = MOST_DOCUMENT_BYTES) -> list[str]:
