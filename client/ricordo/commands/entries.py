@@ -12,13 +12,20 @@ from ricordo._convert.store_entries import place_of
 from ricordo._sync.memory_stores import MemoryStore
 from ricordo._sync.store_entries import StoredEntry
 from ricordo.commands.client_command import of_client
-from ricordo.commands.output import Format, print_json, print_line, printable
-from ricordo.commands.stores import PageToken, Yes, confirm, tell_done, tell_following
+from ricordo.commands.options import DEFAULT_STORE, PageToken, Store, Yes
+from ricordo.commands.output import (
+    Format,
+    confirm,
+    print_json,
+    print_line,
+    printable,
+    tell_done,
+    tell_following,
+)
 from ricordo.commands.sync import sync
 from ricordo.errors import MemoryClientError
 from ricordo.models import StoreEntry
 
-Store = Annotated[str, typer.Option(envvar="RICORDO_STORE", help="The store's id, or memory-stores/<id>.")]
 Actor = Annotated[str, typer.Option(help="Whose entries.")]
 Entry = Annotated[str, typer.Argument(help="Its id, or its name, which says the store too.")]
 Session = Annotated[str | None, typer.Option(help="The session.")]
@@ -26,7 +33,6 @@ Prefix = Annotated[str | None, typer.Option(help="Only those whose path begins s
 Content = Annotated[str | None, typer.Option(help="What it holds.")]
 ContentFile = Annotated[Path | None, typer.Option(help="File with what it holds; - is stdin.")]
 Description = Annotated[str | None, typer.Option(help="One line that says what it holds.")]
-DEFAULT_STORE = "default"
 # Of what a search finds, in text: enough to tell one from another.
 SHOWN = 100
 

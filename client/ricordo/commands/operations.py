@@ -6,12 +6,11 @@ import typer
 
 from ricordo import Client, models
 from ricordo.commands.client_command import of_client
-from ricordo.commands.output import FAULT, Format, print_json, print_line
-from ricordo.commands.stores import PageToken, tell_following
+from ricordo.commands.options import DEFAULT_STORE, PageToken
+from ricordo.commands.output import FAULT, Format, print_json, print_line, tell_following
 
-OperationId = Annotated[str, typer.Argument(help="The operation's id.")]
 Store = Annotated[str, typer.Option(envvar="RICORDO_STORE", help="The store's id.")]
-DEFAULT_STORE = "default"
+OperationId = Annotated[str, typer.Argument(help="The operation's id.")]
 
 commands = typer.Typer(help="Work in the background that can be asked about.", no_args_is_help=True)
 

@@ -44,6 +44,26 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
+def confirm(question: str, yes: bool) -> None:
+    """Asks before what cannot be taken back."""
+    if not yes:
+        typer.confirm(question, abort=True, err=True)
+
+
+def tell_done(output: Format, what: str, which: str) -> None:
+    """What became of it."""
+    if output is Format.JSON:
+        print_json({what: which})
+    else:
+        print_line(f"{what.capitalize()}: {which}")
+
+
+def tell_following(page_token: str) -> None:
+    """That there is more."""
+    if page_token:
+        typer.echo(f"There are more: --page-token {page_token}", err=True)
+
+
 @contextmanager
 def failures_told(output: Format) -> Iterator[None]:
     """Ends the program when the block fails in a way that is not a bug: 1 for a fault, 2 for a call without sense."""

@@ -10,8 +10,8 @@ from ricordo import Client, models
 from ricordo._sync.pager import Pager
 from ricordo.commands.client_command import of_client
 from ricordo.commands.entries import read_text
-from ricordo.commands.output import Format, print_json, print_line
-from ricordo.commands.stores import PageToken, Yes, confirm, tell_done, tell_following
+from ricordo.commands.options import PageToken, Yes
+from ricordo.commands.output import Format, confirm, print_json, print_line, tell_done, tell_following
 
 PipelineId = Annotated[str, typer.Argument(help="The pipeline's id.")]
 SessionStore = Annotated[str, typer.Option("--session-store", help="The store whose sessions it reads.")]

@@ -8,10 +8,10 @@ import typer
 
 from ricordo import Client
 from ricordo._sync.stored_sessions import StoredSession
-from ricordo.commands.connection import DEFAULT_TARGET, Target, Token, connect
-from ricordo.commands.entries import DEFAULT_STORE, Store, describe_entry, read_text
-from ricordo.commands.output import Format, Output, failures_told, print_json, print_line
-from ricordo.commands.stores import PageToken, Yes, confirm, tell_done, tell_following
+from ricordo.commands.client_command import of_client
+from ricordo.commands.entries import describe_entry, read_text
+from ricordo.commands.options import DEFAULT_STORE, PageToken, Store, Yes
+from ricordo.commands.output import Format, confirm, print_json, print_line, tell_done, tell_following
 from ricordo.errors import MemoryClientError
 from ricordo.models import SessionItem
 
@@ -45,28 +45,30 @@ def register(app: typer.Typer) -> None:
     app.add_typer(commands, name="sessions")
 
 
+@of_client
 def create(
+    client: Client,
+    output: Format,
     actor_id: Annotated[str, typer.Option(help="Whose it is.")],
     session_id: NewId = None,
     parent_session_id: Annotated[str | None, typer.Option(help="The session that it belongs under.")] = None,
     metadata: Metadata = None,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Begin a session."""
-    with failures_told(output), connect(target, token) as client:
-        made = client.session_stores.get(store).add(
-            actor_id=actor_id,
-            session_id=session_id,
-            parent_session_id=parent_session_id,
-            metadata=_read_json("--metadata", metadata),
-        )
+    made = client.session_stores.get(store).add(
+        actor_id=actor_id,
+        session_id=session_id,
+        parent_session_id=parent_session_id,
+        metadata=_read_json("--metadata", metadata),
+    )
     _print_session(made, output)
 
 
+@of_client
 def list_sessions(
+    client: Client,
+    output: Format,
     actor_id: Actor = None,
     condition: Annotated[
         str | None, typer.Option("--filter", help='Such as "metadata.channel = \\"mail\\"".')
@@ -75,16 +77,12 @@ def list_sessions(
     page_size: PageSize = 10,
     page_token: PageToken = "",
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """List sessions, newest first."""
-    with failures_told(output), connect(target, token) as client:
-        pager = client.session_stores.get(store).list(
-            actor_id=actor_id, filter=condition, order_by=order_by, page_size=page_size, page_token=page_token
-        )
-        page = next(pager.pages())
+    pager = client.session_stores.get(store).list(
+        actor_id=actor_id, filter=condition, order_by=order_by, page_size=page_size, page_token=page_token
+    )
+    page = next(pager.pages())
     if output is Format.JSON:
         listed = [_describe(each) for each in page.items]
         print_json({"sessions": listed, "next_page_token": page.next_page_token})
@@ -94,85 +92,80 @@ def list_sessions(
     tell_following(page.next_page_token)
 
 
+@of_client
 def get(
+    client: Client,
+    output: Format,
     session_id: SessionId,
     actor_id: Actor = None,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Show a session."""
-    with failures_told(output), connect(target, token) as client:
-        _print_session(_find(client, store, session_id, actor_id), output)
+    _print_session(_find(client, store, session_id, actor_id), output)
 
 
+@of_client
 def update(
+    client: Client,
+    output: Format,
     session_id: SessionId,
     metadata: Annotated[str, typer.Option(help="A JSON object, in place of what was there.")],
     actor_id: Actor = None,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Give a session other metadata."""
-    with failures_told(output), connect(target, token) as client:
-        session = _find(client, store, session_id, actor_id)
-        _print_session(session.update(metadata=_read_json("--metadata", metadata)), output)
+    session = _find(client, store, session_id, actor_id)
+    _print_session(session.update(metadata=_read_json("--metadata", metadata)), output)
 
 
+@of_client
 def delete(
+    client: Client,
+    output: Format,
     session_id: SessionId,
     actor_id: Actor = None,
     force: Annotated[bool, typer.Option("--force", help="With every session below it.")] = False,
     yes: Yes = False,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Delete a session with its items, and what was learned from these alone."""
     confirm(f"Delete the session {session_id} and what was learned from it alone?", yes)
-    with failures_told(output), connect(target, token) as client:
-        _find(client, store, session_id, actor_id).delete(force=force)
+    _find(client, store, session_id, actor_id).delete(force=force)
     tell_done(output, "deleted", session_id)
 
 
+@of_client
 def fork(
+    client: Client,
+    output: Format,
     source: Annotated[str, typer.Argument(help="The session that is copied.")],
     actor_id: Actor = None,
     up_to_item_id: Annotated[str | None, typer.Option(help="The last item that is copied.")] = None,
     session_id: NewId = None,
     metadata: Metadata = None,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Copy a session; the two are independent from then on."""
-    with failures_told(output), connect(target, token) as client:
-        copy = _find(client, store, source, actor_id).fork(
-            up_to_item_id=up_to_item_id, session_id=session_id, metadata=_read_json("--metadata", metadata)
-        )
+    copy = _find(client, store, source, actor_id).fork(
+        up_to_item_id=up_to_item_id, session_id=session_id, metadata=_read_json("--metadata", metadata)
+    )
     _print_session(copy, output)
 
 
+@of_client
 def extract(
+    client: Client,
+    output: Format,
     session_id: SessionId,
     memory_store: Annotated[str, typer.Option(help="The store whose entries are written.")],
     actor_id: Actor = None,
     instructions: Annotated[str | None, typer.Option(help="What to look for; for a model.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be written.")] = False,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Distil what was said into entries by topic."""
-    with failures_told(output), connect(target, token) as client:
-        session = _find(client, store, session_id, actor_id)
-        made = session.extract_memories(memory_store, instructions, dry_run=dry_run)
+    session = _find(client, store, session_id, actor_id)
+    made = session.extract_memories(memory_store, instructions, dry_run=dry_run)
     if output is Format.JSON:
         print_json({"entries": [describe_entry(each) for each in made]})
         return
@@ -180,68 +173,64 @@ def extract(
         print_line(each.path, each.entry_id, each.content or "")
 
 
+@of_client
 def list_items(
+    client: Client,
+    output: Format,
     session_id: SessionId,
     actor_id: Actor = None,
     order_by: Annotated[str | None, typer.Option(help='"create_time desc" has the newest first.')] = None,
     every: Annotated[bool, typer.Option("--all", help="All, not the first page alone.")] = False,
     page_size: PageSize = 10,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """List items, oldest first."""
-    with failures_told(output), connect(target, token) as client:
-        pager = _find(client, store, session_id, actor_id).list_items(page_size=page_size, order_by=order_by)
-        found = list(pager) if every else list(next(pager.pages()).items)
+    pager = _find(client, store, session_id, actor_id).list_items(page_size=page_size, order_by=order_by)
+    found = list(pager) if every else list(next(pager.pages()).items)
     _print_items(found, output)
 
 
+@of_client
 def append(
+    client: Client,
+    output: Format,
     session_id: SessionId,
     data: Annotated[list[str] | None, typer.Option(help="The JSON of one item; may be repeated.")] = None,
     file: Annotated[Path | None, typer.Option(help="A JSON list of items; - is stdin.")] = None,
     actor_id: Actor = None,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Add items at the end, all or none."""
-    with failures_told(output), connect(target, token) as client:
-        given = _read_items(data or [], file)
-        appended = _find(client, store, session_id, actor_id).append_items(given)
+    given = _read_items(data or [], file)
+    appended = _find(client, store, session_id, actor_id).append_items(given)
     _print_items(appended, output)
 
 
+@of_client
 def pop(
+    client: Client,
+    output: Format,
     session_id: SessionId,
     actor_id: Actor = None,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Take the last item back, with what was learned from it alone."""
-    with failures_told(output), connect(target, token) as client:
-        popped = _find(client, store, session_id, actor_id).pop_item()
+    popped = _find(client, store, session_id, actor_id).pop_item()
     _print_items([popped] if popped else [], output)
 
 
+@of_client
 def clear(
+    client: Client,
+    output: Format,
     session_id: SessionId,
     actor_id: Actor = None,
     yes: Yes = False,
     store: Store = DEFAULT_STORE,
-    output: Output = Format.TEXT,
-    target: Target = DEFAULT_TARGET,
-    token: Token = None,
 ) -> None:
     """Take every item back, with what was learned from these alone; the session stays."""
     confirm(f"Take back every item of the session {session_id}?", yes)
-    with failures_told(output), connect(target, token) as client:
-        _find(client, store, session_id, actor_id).clear_items()
+    _find(client, store, session_id, actor_id).clear_items()
     tell_done(output, "cleared", session_id)
 
 

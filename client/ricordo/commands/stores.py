@@ -8,13 +8,12 @@ from ricordo import Client, models
 from ricordo._convert.store_entries import store_id_of
 from ricordo._sync.memory_stores import MemoryStore
 from ricordo.commands.client_command import of_client
-from ricordo.commands.output import Format, print_json, print_line
+from ricordo.commands.options import PageToken, Yes
+from ricordo.commands.output import Format, confirm, print_json, print_line, tell_done, tell_following
 
 StoreId = Annotated[str, typer.Argument(help="The store's id, or memory-stores/<id>.")]
 Principal = Annotated[str, typer.Argument(help="The id of a principal, as `service-account list` shows it.")]
 Description = Annotated[str | None, typer.Option(help="What it is for.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-PageToken = Annotated[str, typer.Option(help="Where to continue.")]
 
 commands = typer.Typer(help="Stores of entries, and who may use them.", no_args_is_help=True)
 
@@ -118,26 +117,6 @@ def grants(client: Client, output: Format, store_id: StoreId) -> None:
         return
     for each in found:
         print_line(each.principal_id, each.access.value)
-
-
-def confirm(question: str, yes: bool) -> None:
-    """Asks before what cannot be taken back."""
-    if not yes:
-        typer.confirm(question, abort=True, err=True)
-
-
-def tell_done(output: Format, what: str, which: str) -> None:
-    """What became of it."""
-    if output is Format.JSON:
-        print_json({what: which})
-    else:
-        print_line(f"{what.capitalize()}: {which}")
-
-
-def tell_following(page_token: str) -> None:
-    """That there is more."""
-    if page_token:
-        typer.echo(f"There are more: --page-token {page_token}", err=True)
 
 
 def _describe(store: MemoryStore) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from ricordo.commands.folder.files import Folder
 from ricordo.commands.folder.plan import DELETIONS, Action, Side, Step
 from ricordo.commands.folder.state import Origin, load_state, save_state
 from ricordo.commands.folder.sync import FolderSync
-from ricordo.commands.output import FAULT, Format, print_json, print_line
-from ricordo.commands.stores import Yes, confirm
+from ricordo.commands.options import Yes
+from ricordo.commands.output import FAULT, Format, confirm, print_json, print_line
 
 WORDS = {
     Action.PUSH: "push",
