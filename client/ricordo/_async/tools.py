@@ -43,7 +43,7 @@ def memory_tools(store: AsyncMemoryStore | None, actor_id: str) -> list[AsyncToo
         line = texts.one_line(fact)
         if not line:
             return "There was nothing to remember."
-        path = texts.topic_path(topic)
+        path = texts.topic_path(topic or texts.GENERAL)
         await store.put(actor_id=actor_id, path=path, content=line, append=True)
         return f"Remembered under {path}."
 

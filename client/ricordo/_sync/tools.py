@@ -44,7 +44,7 @@ def memory_tools(store: MemoryStore | None, actor_id: str) -> list[Tool]:
         line = texts.one_line(fact)
         if not line:
             return "There was nothing to remember."
-        path = texts.topic_path(topic)
+        path = texts.topic_path(topic or texts.GENERAL)
         store.put(actor_id=actor_id, path=path, content=line, append=True)
         return f"Remembered under {path}."
 

@@ -34,7 +34,9 @@ class HeldMemory(_message.Message):
     """A UUIDv7."""
     @_builtins.property
     def memory(self) -> _memory_pb2.Memory:
-        """The memory that it would become, without id and revision."""
+        """The memory that it would become, without id and revision. Of a DOCUMENT the content is the line that would be added to
+        the one at this key.
+        """
 
     @_builtins.property
     def quotations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Quotation]:

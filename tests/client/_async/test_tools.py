@@ -64,9 +64,17 @@ async def test_a_fact_is_remembered_once_under_its_topic(facts: dict[str, AsyncT
 
 @pytest.mark.parametrize(
     ("topic", "path"),
-    [("", "/general.md"), ("../..", "/general.md"), ("Über uns", "/über-uns.md"), ("食べ物", "/食べ物.md")],
+    [
+        ("", "/general.md"),
+        (None, "/general.md"),
+        ("../..", "/general.md"),
+        ("Über uns", "/über-uns.md"),
+        ("食べ物", "/食べ物.md"),
+    ],
 )
-async def test_a_topic_of_any_language_is_a_path(facts: dict[str, AsyncTool], topic: str, path: str) -> None:
+async def test_a_topic_of_any_language_is_a_path(
+    facts: dict[str, AsyncTool], topic: str | None, path: str
+) -> None:
     await facts["remember"]("x", topic)
     assert [entry["path"] for entry in await facts["list_memories"]()] == [path]
 

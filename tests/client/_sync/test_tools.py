@@ -65,9 +65,15 @@ def test_a_fact_is_remembered_once_under_its_topic(facts: dict[str, Tool]) -> No
 
 @pytest.mark.parametrize(
     ("topic", "path"),
-    [("", "/general.md"), ("../..", "/general.md"), ("Über uns", "/über-uns.md"), ("食べ物", "/食べ物.md")],
+    [
+        ("", "/general.md"),
+        (None, "/general.md"),
+        ("../..", "/general.md"),
+        ("Über uns", "/über-uns.md"),
+        ("食べ物", "/食べ物.md"),
+    ],
 )
-def test_a_topic_of_any_language_is_a_path(facts: dict[str, Tool], topic: str, path: str) -> None:
+def test_a_topic_of_any_language_is_a_path(facts: dict[str, Tool], topic: str | None, path: str) -> None:
     facts["remember"]("x", topic)
     assert [entry["path"] for entry in facts["list_memories"]()] == [path]
 
