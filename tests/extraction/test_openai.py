@@ -196,6 +196,20 @@ async def test_a_reply_that_stays_unusable_is_a_fault_of_the_content(fake: FakeC
     assert len(fake.requests) == 2
 
 
+async def test_a_field_that_the_model_makes_up_is_in_no_failure(fake: FakeChat, make: Make) -> None:
+    fake.script = [items({**fact("I sail.", 1, "I sail."), "hunter2": 1})] * 2
+    assert "hunter2" not in str(await failure(make().extract(request("I sail."), Meter())))
+
+
+async def test_topics_are_asked_for_where_there_are_some(fake: FakeChat, make: Make) -> None:
+    for guidance in (Guidance(), Guidance(topics=[Topic("custom:boats")])):
+        await make().extract(request("I sail.", guidance=guidance), Meter())
+    schemas = [each["response_format"]["json_schema"]["schema"] for each in fake.requests]
+    without, with_topics = (each["properties"]["items"]["items"]["properties"] for each in schemas)
+    assert "topics" not in without
+    assert with_topics["topics"]["items"] == {"type": "string", "enum": ["boats"]}
+
+
 @pytest.mark.parametrize(
     "body", [{}, [], {"choices": []}, {"choices": [{"message": None}]}, {"choices": None}]
 )

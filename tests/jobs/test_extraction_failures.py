@@ -54,6 +54,7 @@ async def test_what_the_model_refuses_is_listed_and_tried_again_when_asked(
         await until(lambda: "failed" in states(database, project_id))
         [failure] = await failures(client)
         assert (failure.kind, failure.failure_class, failure.attempts) == ("semantic", "content", 1)
+        assert failure.error == "the extraction endpoint answered HTTP 400"
         assert (failure.scope, failure.from_turn_seq, failure.to_turn_seq) == (ANN, 1, 1)
         fake.answer = lambda request: items(fact("I live in Rome.", 1, "I live in Rome."))
         await client.extraction.retry_failure(failure.snapshot_id, failure.kind)
@@ -88,7 +89,8 @@ async def test_of_a_reply_that_is_cut_the_complete_items_stay_and_the_rest_is_to
     async with worker(settings, *extraction.KINDS):
         await until(lambda: not waiting(database, project_id))
     assert await contents(client) == ["I live in Rome."]
-    assert [each.failure_class for each in await failures(client)] == ["content"]
+    [failure] = await failures(client)
+    assert (failure.failure_class, "output_tokens" in failure.error) == ("content", True)
 
 
 async def test_what_was_not_given_up_is_not_tried_again(client: AsyncClient) -> None:
@@ -108,7 +110,7 @@ async def test_what_takes_its_worker_with_it_is_listed_and_tried_again_when_aske
                 connection.execute(taken, [str(project_id)])
             await reclaim(services, extraction.KINDS, lease=30)
     [failure] = await failures(client)
-    assert failure.failure_class == "transient"
+    assert (failure.failure_class, failure.error) == ("transient", "the workers that tried it died")
     fake.answer = lambda request: items(fact("I live in Rome.", 1, "I live in Rome."))
     await client.extraction.retry_failure(failure.snapshot_id, failure.kind)
     async with worker(settings, *extraction.KINDS):

@@ -116,5 +116,6 @@ def decode_failure(failure: snapshot_pb2.ExtractionFailure) -> models.Extraction
         kind=enums.MEMORY_KIND.decode(failure.kind),
         attempts=failure.attempts,
         failure_class=enums.FAILURE_CLASS.decode(failure.failure_class),
+        error=failure.error,
         failure_time=values.decode_time(failure.failure_time),
     )

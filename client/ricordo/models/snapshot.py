@@ -67,7 +67,7 @@ class ExtractionStatus(Model):
 
 
 class ExtractionFailure(Model):
-    """One kind out of one snapshot, given up after so many attempts; `failure_class` is of the last."""
+    """One kind out of one snapshot, given up after so many attempts; `failure_class` and `error` are of the last."""
 
     store_id: str
     scope: Scope
@@ -77,4 +77,5 @@ class ExtractionFailure(Model):
     kind: MemoryKind
     attempts: int
     failure_class: FailureClass
+    error: str = ""
     failure_time: datetime

@@ -200,6 +200,7 @@ class ExtractionFailure(_message.Message):
     ATTEMPTS_FIELD_NUMBER: _builtins.int
     FAILURE_CLASS_FIELD_NUMBER: _builtins.int
     FAILURE_TIME_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
     store_id: _builtins.str
     """The store it lies in."""
     snapshot_id: _builtins.str
@@ -214,6 +215,8 @@ class ExtractionFailure(_message.Message):
     """How often it was tried."""
     failure_class: _failure_pb2.FailureClass.ValueType
     """Why the last attempt failed."""
+    error: _builtins.str
+    """The same in words, none of them the turns'."""
     @_builtins.property
     def scope(self) -> _scope_pb2.Scope:
         """The session's exact scope."""
@@ -234,10 +237,11 @@ class ExtractionFailure(_message.Message):
         attempts: _builtins.int = ...,
         failure_class: _failure_pb2.FailureClass.ValueType = ...,
         failure_time: _timestamp_pb2.Timestamp | None = ...,
+        error: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["failure_time", b"failure_time", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "failure_class", b"failure_class", "failure_time", b"failure_time", "from_turn_seq", b"from_turn_seq", "kind", b"kind", "scope", b"scope", "snapshot_id", b"snapshot_id", "store_id", b"store_id", "to_turn_seq", b"to_turn_seq"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "error", b"error", "failure_class", b"failure_class", "failure_time", b"failure_time", "from_turn_seq", b"from_turn_seq", "kind", b"kind", "scope", b"scope", "snapshot_id", b"snapshot_id", "store_id", b"store_id", "to_turn_seq", b"to_turn_seq"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -108,15 +108,18 @@ async def note_failure(
     snapshot_id: str,
     kind: MemoryKind,
     failure_class: FailureClass,
+    error: str,
     *,
     is_final: bool,
 ) -> None:
-    """Keeps that an attempt failed; after a final one the kind stays out of this snapshot."""
+    """Keeps that an attempt failed, and why; after a final one the kind stays out of this snapshot."""
     async with in_store(services.database, call, store_id) as connection:
         snapshot = await snapshots_db.get_pending(connection, snapshot_id, kind)
         if snapshot is None:
             return
         made = await _hold_operation(connection, snapshot) if is_final else None
-        await snapshots_db.note_failure(connection, snapshot_id, kind, failure_class, is_final=is_final)
+        await snapshots_db.note_failure(
+            connection, snapshot_id, kind, failure_class, error, is_final=is_final
+        )
         if snapshot.operation_id is not None and made is not None:
             await note_given_up(connection, snapshot.operation_id, made)

@@ -41,7 +41,9 @@ from ricordo_server.domain.snapshot import (
 
 WEIGHT = bytes_of(snapshot.c.summary)
 ORDERS = {"create_time": time_key(snapshot.c.create_time)}
-OF_FAILURE = ("kind", "attempts", "failure_class", "update_time")
+INCOMPLETE = "a turn has more to say than output_tokens hold: what is here is what came before the cut"
+CANCELLED = "its operation was cancelled"
+OF_FAILURE = ("kind", "attempts", "failure_class", "error", "update_time")
 SAME_SNAPSHOT = and_(
     *(snapshot.c[name] == extraction.c[name] for name in ("project_id", "store_id", "snapshot_id"))
 )
@@ -205,6 +207,7 @@ async def finish_extraction(
         "state": ExtractionState.FAILED,
         "attempts": extraction.c.attempts + 1,
         "failure_class": FailureClass.CONTENT,
+        "error": INCOMPLETE,
     }
     statement = (
         update(extraction)
@@ -236,11 +239,12 @@ async def note_failure(
     snapshot_id: str,
     kind: MemoryKind,
     failure_class: FailureClass,
+    error: str,
     *,
     is_final: bool,
 ) -> None:
-    """Counts a failed attempt; a final one gives the extraction up."""
-    values = {"attempts": extraction.c.attempts + 1, "failure_class": failure_class}
+    """Counts a failed attempt, and keeps why it failed; a final one gives the extraction up."""
+    values = {"attempts": extraction.c.attempts + 1, "failure_class": failure_class, "error": error}
     statement = (
         update(extraction)
         .where(_is(connection, snapshot_id, kind), extraction.c.state == ExtractionState.PENDING)
@@ -251,7 +255,7 @@ async def note_failure(
 
 async def give_up_operation(connection: TenantConnection, operation_id: str) -> None:
     """What still is to be extracted of an operation's snapshots is given up, since nobody wants it."""
-    given_up = {"state": ExtractionState.FAILED, "failure_class": FailureClass.CANCELLED}
+    given_up = {"state": ExtractionState.FAILED, "failure_class": FailureClass.CANCELLED, "error": CANCELLED}
     statement = (
         update(extraction)
         .where(in_tenant(extraction, connection), extraction.c.state == ExtractionState.PENDING)
@@ -350,6 +354,7 @@ def _failure_from(row: Row, connection: TenantConnection) -> ExtractionFailure:
         MemoryKind(row["kind"]),
         row["attempts"],
         FailureClass(row["failure_class"]),
+        row["error"],
         row["update_time"],
     )
 

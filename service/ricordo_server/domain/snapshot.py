@@ -58,7 +58,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class ExtractionFailure:
-    """One kind out of one snapshot, given up after so many attempts; `failure_class` is of the last."""
+    """One kind out of one snapshot, given up after so many attempts; `failure_class` and `error` are of the last."""
 
     store_id: str
     scope: Scope
@@ -68,6 +68,7 @@ class ExtractionFailure:
     kind: MemoryKind
     attempts: int
     failure_class: FailureClass
+    error: str
     failure_time: datetime
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, tzinfo
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from ricordo_server.domain.event_times import parse_event_time
 from ricordo_server.domain.extraction import Candidate, ProposedAction, Quote, Utterance
@@ -205,7 +206,13 @@ def _salvage(reply: str) -> list[Any] | None:
 def _describe(error: ValidationError) -> str:
     """Places and rules, none of the values: they may be a user's words, which belong in no log."""
     faults = error.errors(include_input=False, include_url=False)[:5]
-    return ", ".join(f"{'.'.join(map(str, fault['loc']))} {fault['type']}" for fault in faults)
+    return ", ".join(f"{_place_of(fault)} {fault['type']}" for fault in faults)
+
+
+def _place_of(fault: ErrorDetails) -> str:
+    """The name of a field that there is none of is the model's own word."""
+    places = fault["loc"][:-1] if fault["type"] == "extra_forbidden" else fault["loc"]
+    return ".".join(map(str, places))
 
 
 def candidate_of(

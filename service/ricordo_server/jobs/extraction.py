@@ -35,6 +35,7 @@ async def note_failed(services: Services, call: Call, arguments: Mapping[str, An
         snapshot_id,
         MemoryKind(arguments["kind"]),
         failure.failure_class,
+        failure.reason,
         is_final=failure.is_final,
     )
 

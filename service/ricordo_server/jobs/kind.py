@@ -6,7 +6,8 @@ from typing import Any
 
 from ricordo_server.app.services import Services
 from ricordo_server.domain.call import Call
-from ricordo_server.domain.failure import FailureClass
+from ricordo_server.domain.errors import DomainError
+from ricordo_server.domain.failure import FailureClass, StepError
 
 Work = Callable[[Services, Call, Mapping[str, Any]], Awaitable[None]]
 """Gets the services, a call in the job's project, and the arguments it was deferred with."""
@@ -19,6 +20,18 @@ class Failure:
     failure_class: FailureClass
     is_final: bool
     cause: Exception | None = None
+
+    @property
+    def reason(self) -> str:
+        """In words, of which none are a user's: what other errors say is for the log alone."""
+        match self.cause:
+            case None:
+                return "the workers that tried it died"
+            case StepError() | DomainError():
+                return str(self.cause)
+            case TimeoutError():
+                return "it took too long"
+        return "the server failed: its log says how"
 
 
 OnFailure = Callable[[Services, Call, Mapping[str, Any], Failure], Awaitable[None]]

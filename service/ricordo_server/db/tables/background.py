@@ -33,6 +33,7 @@ extraction = Table(
     text_column("state"),
     Column("attempts", Integer, nullable=False),
     Column("failure_class", Text),
+    text_column("error"),
     time_column("update_time"),
 )
 

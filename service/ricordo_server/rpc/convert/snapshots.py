@@ -57,6 +57,7 @@ def encode_failure(failure: ExtractionFailure) -> snapshot_pb2.ExtractionFailure
         attempts=failure.attempts,
         failure_class=encode_failure_class(failure.failure_class),
         failure_time=encode_time(failure.failure_time),
+        error=failure.error,
     )
 
 

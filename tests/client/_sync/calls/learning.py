@@ -98,10 +98,13 @@ CASES: dict[str, Case] = {
                     attempts=1,
                     failure_class=failure_pb2.FAILURE_CLASS_CONTENT,
                     failure_time=NOON_WIRE,
+                    error="why",
                 )
             ]
         ),
-        lambda failure: (failure.kind, failure.failure_class, failure.attempts) == ("semantic", "content", 1),
+        lambda failure: (
+            (failure.kind, failure.failure_class, failure.error) == ("semantic", "content", "why")
+        ),
         {"scope.matching.user_id": "ada", "page_size": 3},
     ),
     "RetryFailure": Case(
