@@ -12,8 +12,15 @@ from ricordo import Client
 from ricordo._settings import find_credential
 
 DEFAULT_TARGET = "127.0.0.1:7483"
-# Of a program: help is plain text, in which a bracket is a bracket, and fills the terminal.
-PLAIN_HELP: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"max_content_width": 120}}
+# With the server and without: help is plain text, in which a bracket is a bracket, and fills the terminal.
+PROGRAM: dict[str, Any] = {
+    "name": "ricordo",
+    "no_args_is_help": True,
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+    "context_settings": {"max_content_width": 120},
+}
 
 Target = Annotated[str, typer.Option(envvar="RICORDO_TARGET", help="The server, as host:port.")]
 Token = Annotated[str | None, typer.Option(envvar="RICORDO_TOKEN", help="The credential.")]

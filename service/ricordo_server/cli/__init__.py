@@ -2,9 +2,8 @@
 
 import typer
 
-from ricordo.commands import entries, operations, pipelines, sessions, stores
-from ricordo.commands.connection import PLAIN_HELP, connection
-from ricordo.commands.model_context import mcp
+from ricordo import commands
+from ricordo.commands.connection import PROGRAM, connection
 from ricordo_server.cli import (
     apply,
     embeddings,
@@ -18,23 +17,12 @@ from ricordo_server.cli import (
     use,
 )
 
-app = typer.Typer(
-    name="ricordo",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    **PLAIN_HELP,
-)
+app = typer.Typer(**PROGRAM)
 app.callback()(connection)
 operate.register(app)
 keys.register(app)
 use.register(app)
-app.command()(mcp)
-stores.register(app)
-entries.register(app)
-pipelines.register(app)
-sessions.register(app)
-operations.register(app)
+commands.register(app)
 project.register(app)
 extraction_policy.register()
 queue.register(app)
