@@ -15,8 +15,8 @@ AsyncTool = Callable[..., Awaitable[Any]]
 
 RECALLED = 5
 LISTED = 100
-# Another writer in between is rare, and three in a row mean that something is wrong.
-ATTEMPTS = 3
+# Each one that fails is another writer who was faster; ten in a row mean that something is wrong.
+ATTEMPTS = 10
 
 
 def memory_tools(store: AsyncMemoryStore | None, actor_id: str) -> list[AsyncTool]:
