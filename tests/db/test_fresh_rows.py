@@ -132,6 +132,7 @@ OF_SOURCES: list[Callable[[Explaining, list[str], list[str]], Awaitable[object]]
     lambda connection, _, turn_ids: sources.list_supports(connection, turn_ids),
     lambda connection, _, turn_ids: sources.list_remainders(connection, turn_ids),
     lambda connection, _, turn_ids: sources.list_document_quotations(connection, turn_ids),
+    lambda connection, _, turn_ids: sources.delete_sources(connection, turn_ids),
 ]
 
 

@@ -18,7 +18,6 @@ from sqlalchemy import (
     literal,
     not_,
     select,
-    tuple_,
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
 
@@ -186,11 +185,12 @@ async def list_remainders(
 
 
 async def delete_sources(connection: TenantConnection, turn_ids: Sequence[str]) -> None:
-    """The turns are gone: what still stands rests on other grounds."""
+    """The turns are gone: what still stands rests on other grounds. A ground's name says which turns it is of."""
     if turn_ids:
-        key = tuple_(*(memory_source.c[name] for name in GROUND))
-        broken = key.in_(_touched(connection, turn_ids, *GROUND))
-        await connection.execute(delete(memory_source).where(in_tenant(memory_source, connection), broken))
+        of_memories = is_among(memory_source.c.memory_id, _touched(connection, turn_ids, "memory_id"))
+        is_broken = is_among(memory_source.c.ground, _touched(connection, turn_ids, "ground"))
+        in_store = in_tenant(memory_source, connection)
+        await connection.execute(delete(memory_source).where(in_store, of_memories, is_broken))
 
 
 async def copy_sources(connection: TenantConnection, memory_id: str, revision: int, to: int) -> None:
