@@ -139,6 +139,8 @@ def test_accounts_are_listed_with_their_last_use(admin: Invoke) -> None:
     [unused] = [line for line in lines if line.startswith(f"{name} ")]
     assert "used 20" in boss
     assert unused.endswith("never used")
+    admin("service-account", "disable", name)
+    assert "disabled, never used" in ok(admin("service-account", "list"))
 
 
 def test_a_rotated_secret_overlaps_with_the_one_before(installation: Installation, admin: Invoke) -> None:

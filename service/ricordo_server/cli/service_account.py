@@ -107,7 +107,7 @@ def list_accounts(
         return
     for account in accounts:
         used = f"used {account.last_use_time:%Y-%m-%d %H:%M}" if account.last_use_time else "never used"
-        state = "disabled" if account.disabled else used
+        state = f"disabled, {used}" if account.disabled else used
         typer.echo(printable(f"{account.name}  {account.role.value}  {account.client_id}  {state}"))
 
 
