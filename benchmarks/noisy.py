@@ -1,7 +1,7 @@
 """What a quiet project notices of a noisy one: its latencies alone, and beside fifty callers of another project.
 
-The quiet one has two callers; the noise is a program of its own. Rounds alternate, so that whatever else the machine
-does meets both alike.
+The quiet one is an agent that pauses between its calls; the noise is a program of its own. Rounds alternate, so that
+whatever else the machine does meets both alike.
 """
 
 import argparse
@@ -10,16 +10,18 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from benchmarks.stack import Stack, running_stack
-from benchmarks.timing import Round, percentile, run_round
+from benchmarks.timing import percentile, run_round
 from ricordo import AsyncClient, errors, models
 
-QUIET_CALLERS, NOISY_CALLERS = 2, 50
-ROUNDS, RUNS = 8, 15
+NOISY_CALLERS = 50
+ROUNDS, RUNS = 8, 40
+PAUSE = 0.1  # seconds
 
 
 async def make_project(stack: Stack) -> str:
@@ -38,6 +40,14 @@ async def work(client: AsyncClient, number: int) -> None:
         await asyncio.sleep(refused.retry_delay.total_seconds() if refused.retry_delay else 0.1)
 
 
+async def visit(client: AsyncClient, number: int) -> float:
+    """The seconds of an agent's work, after a pause: it does not ask for all that the machine can do."""
+    await asyncio.sleep(PAUSE)
+    start = time.perf_counter()
+    await work(client, number)
+    return time.perf_counter() - start
+
+
 async def measure(stack: Stack, noisy_limit: int | None) -> dict[str, float]:
     """Ratios of the quiet project's latencies, beside the noisy one to alone."""
     quiet_id, noisy_id = await make_project(stack), await make_project(stack)
@@ -45,18 +55,14 @@ async def measure(stack: Stack, noisy_limit: int | None) -> dict[str, float]:
         async with AsyncClient(stack.target, token="development:operator") as operator:
             limits = models.ProjectLimits(requests_per_second=noisy_limit)
             await operator.admin.update_project_limits(noisy_id, limits)
-    rounds: dict[bool, list[Round]] = {False: [], True: []}
+    latencies: dict[bool, list[float]] = {False: [], True: []}
     async with AsyncClient(stack.target, token=f"development:{quiet_id}") as quiet:
         for number in range(ROUNDS * 2):
             beside = bool(number % 2)
             with noise(stack.target, noisy_id) if beside else nullcontext():
-                done = await run_round(
-                    lambda _, run: work(quiet, run), callers=QUIET_CALLERS, runs=RUNS, first=number * RUNS
-                )
-            rounds[beside].append(done)
-    alone, together = ([one for each in rounds[beside] for one in each.latencies] for beside in (False, True))
+                latencies[beside] += [await visit(quiet, number * RUNS + run) for run in range(RUNS)]
     return {
-        name: round(percentile(together, share) / percentile(alone, share), 2)
+        name: round(percentile(latencies[True], share) / percentile(latencies[False], share), 2)
         for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
     }
 
@@ -75,9 +81,13 @@ def noise(target: str, project_id: str) -> Iterator[None]:
 async def shout(target: str, project_id: str) -> None:
     """Fifty callers who never stop."""
     async with AsyncClient(target, token=f"development:{project_id}") as client:
-        await work(client, 0)
-        print("loud", flush=True)
-        await run_round(lambda _, run: work(client, run), callers=NOISY_CALLERS, runs=10**9)
+
+        async def call(_: int, run: int) -> None:
+            await work(client, run)
+            if run == NOISY_CALLERS:  # all have begun, and not at this moment
+                print("loud", flush=True)
+
+        await run_round(call, callers=NOISY_CALLERS, runs=10**9)
 
 
 def main() -> None:

@@ -91,8 +91,8 @@ TENANT_SERVICES = (
     identity_service_pb2,
 )
 
-# To the pool all operators are one tenant, which gets half of it: two work at a time.
-OPERATOR_CONNECTIONS = 3
+# To the pool all operators are one tenant, which gets a third of it: two work at a time.
+OPERATOR_CONNECTIONS = 4
 
 
 class UnsafeToServe(Exception):  # noqa: N818 - a verdict

@@ -11,6 +11,9 @@ from uuid import UUID
 # For queues that no principal is passed to; None outside any project.
 current_tenant: ContextVar[UUID | None] = ContextVar("current_tenant", default=None)
 
+# How far from one another those who are refused are told to return.
+SECONDS_AHEAD = 1.0
+
 
 class TokenBucket:
     """Lets `rate` calls a second pass, and `burst` at once after a quiet while: those of a second, at least one."""
@@ -20,15 +23,24 @@ class TokenBucket:
         self._capacity = max(rate if burst is None else burst, 1.0)
         self._tokens = self._capacity
         self._time = now
+        self._told = now
 
     def take(self, now: float) -> float:
-        """Takes a token (0.0), or answers the seconds until there is one. Times are of one clock, in seconds."""
+        """Takes a token (0.0), or answers the seconds until there is one. Times are of one clock, in seconds.
+
+        Those who come too early are told one token after the other, up to a second ahead: told the same, they would
+        all return at once for the one token, and to refuse them costs more than the rate saves.
+        """
         self._tokens = min(self._capacity, self._tokens + (now - self._time) * self.rate)
         self._time = now
         if self._tokens >= 1.0:
             self._tokens -= 1.0
             return 0.0
-        return (1.0 - self._tokens) / self.rate
+        next_token = now + (1.0 - self._tokens) / self.rate
+        self._told = max(self._told + 1.0 / self.rate, next_token)
+        if self._told > next_token + SECONDS_AHEAD:
+            self._told = next_token
+        return self._told - now
 
 
 class TokenBuckets:
@@ -57,8 +69,8 @@ class TokenBuckets:
 class FairSemaphore:
     """At most `size` holders at a time. Of those who wait, the tenant that holds least is next, then the longest out.
 
-    A tenant that holds as many as are free gets no more: alone it takes half, and whoever comes next need not wait
-    for one of its to end, however long that takes. Belongs to one event loop.
+    A tenant that holds half as many as are free gets no more: alone it takes a third, and whoever comes next need not
+    wait for one of its to end, however long that takes. Belongs to one event loop.
     """
 
     def __init__(self, size: int) -> None:
@@ -101,7 +113,7 @@ class FairSemaphore:
             self._serve(least)
 
     def _may_take(self, tenant: Hashable) -> bool:
-        return self._held_by(tenant) < self._free
+        return 2 * self._held_by(tenant) < self._free
 
     def _held_by(self, tenant: Hashable) -> int:
         return self._held.get(tenant, 0)
