@@ -49,7 +49,7 @@ FROM ricordo.turn WHERE project_id = %s
 @pytest.fixture(scope="module")
 def database(postgres: embedded.EmbeddedPostgres, worker_id: str) -> TestDatabase:
     """Never analysed, as an installation of today, or a partition in which a tenant is new."""
-    name = f"ricordo_fresh_{worker_id}"
+    name = f"ricordo_unanalysed_{worker_id}"
     clone_database(postgres, name)
     cloned = TestDatabase(postgres, name)
     with psycopg.connect(cloned.superuser_url) as connection:
