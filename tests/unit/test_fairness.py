@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo_server.domain.fairness import SECONDS_AHEAD, FairSemaphore, TokenBucket
+from ricordo_server.domain.fairness import MOMENT, SECONDS_AHEAD, FairSemaphore, TokenBucket
 
 
 @given(
@@ -120,11 +120,12 @@ def test_cancelled_waits_lose_no_place(cancelled: list[int], size: int) -> None:
 
 
 class Calls:
-    """Calls of tenants, one step at a time: each holds its place until it is told to end."""
+    """Calls of tenants, one step at a time: each holds its place until it is told to end. Time stands still."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.semaphore = FairSemaphore(size)
+        self.time = 0.0
+        self.semaphore = FairSemaphore(size, clock=lambda: self.time)
         self.waiting: list[str] = []
         self.running: list[tuple[str, asyncio.Event]] = []
         self.let_in: list[str] = []
@@ -168,15 +169,20 @@ Step = str | int
 STEPS = st.lists(st.sampled_from("abcd") | st.integers(0, 9), max_size=60)
 
 
-@given(size=st.integers(1, 6), steps=STEPS)
-def test_nobody_waits_who_holds_less_than_half_of_what_is_free(size: int, steps: list[Step]) -> None:
+@given(size=st.integers(1, 12), steps=STEPS)
+def test_nobody_waits_with_less_than_its_share_while_a_place_is_free(size: int, steps: list[Step]) -> None:
     async def run() -> None:
         calls = Calls(size)
+        seen: set[str] = set()
         for step in steps:
-            await (calls.arrive(step) if isinstance(step, str) else calls.end(step))
-            free = size - len(calls.running)
+            if isinstance(step, str):
+                seen.add(step)
+                await calls.arrive(step)
+            else:
+                await calls.end(step)
+            free, share = size - len(calls.running), math.ceil(size / (len(seen) + 2))
             assert free >= 0
-            assert all(2 * calls.held(tenant) >= free for tenant in calls.waiting)
+            assert not free or all(calls.held(tenant) >= share for tenant in calls.waiting)
         await calls.end_all()
         assert not calls.waiting
 
@@ -225,15 +231,29 @@ def test_nobody_who_waits_is_passed_over_more_than_once_a_round(arrivals: list[s
     asyncio.run(run())
 
 
-@given(size=st.integers(2, 8), line=st.integers(1, 30))
+@given(size=st.integers(2, 16), line=st.integers(1, 30))
 def test_alone_a_tenant_takes_a_third_and_a_newcomer_does_not_wait(size: int, line: int) -> None:
     async def run() -> None:
         calls = Calls(size)
         for _ in range(line):
             await calls.arrive("noisy")
-        assert calls.held("noisy") == min(line, (size + 2) // 3)
+        assert calls.held("noisy") == min(line, math.ceil(size / 3))
         await calls.arrive("quiet")
         assert calls.held("quiet") == 1
         await calls.end_all()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(("seconds", "share"), [(0.0, 3), (MOMENT - 0.1, 3), (MOMENT + 0.1, 4)])
+async def test_beside_one_who_was_here_a_moment_ago_a_tenant_takes_a_quarter(
+    seconds: float, share: int
+) -> None:
+    calls = Calls(12)
+    await calls.arrive("quiet")
+    await calls.end(0)
+    calls.time = seconds
+    for _ in range(20):
+        await calls.arrive("noisy")
+    assert calls.held("noisy") == share
+    await calls.end_all()

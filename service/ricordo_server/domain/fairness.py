@@ -1,6 +1,7 @@
 """Who is next when several tenants want one thing: the token bucket and the fair semaphore."""
 
 import asyncio
+import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Hashable
@@ -13,6 +14,8 @@ current_tenant: ContextVar[UUID | None] = ContextVar("current_tenant", default=N
 
 # How far from one another those who are refused are told to return.
 SECONDS_AHEAD = 1.0
+# How long a tenant counts as here after its last call, in seconds: an agent thinks between two.
+MOMENT = 1.0
 
 
 class TokenBucket:
@@ -51,7 +54,7 @@ class TokenBuckets:
     ) -> None:
         self.rate = rate
         self._burst = burst
-        self._size = size
+        self._size = self._free = size
         self._clock = clock
         self._buckets: OrderedDict[Hashable, TokenBucket] = OrderedDict()
 
@@ -69,14 +72,17 @@ class TokenBuckets:
 class FairSemaphore:
     """At most `size` holders at a time. Of those who wait, the tenant that holds least is next, then the longest out.
 
-    A tenant that holds half as many as are free gets no more: alone it takes a third, and whoever comes next need not
-    wait for one of its to end, however long that takes. Belongs to one event loop.
+    A tenant gets as much as it would if two more were here: alone a third, beside one other a quarter. So whoever
+    comes next need not wait for a holder to end, however long that takes. Here is who holds, waits, or did so a
+    moment ago: between the calls of one tenant another does not spread. Belongs to one event loop.
     """
 
-    def __init__(self, size: int) -> None:
-        self._free = size
+    def __init__(self, size: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._size = self._free = size
+        self._clock = clock
         self._held: dict[Hashable, int] = {}
         self._waiting: dict[Hashable, deque[asyncio.Future[None]]] = {}
+        self._left: OrderedDict[Hashable, float] = OrderedDict()
 
     @asynccontextmanager
     async def held(self, tenant: Hashable) -> AsyncIterator[None]:
@@ -109,11 +115,20 @@ class FairSemaphore:
         self._held[tenant] -= 1
         if not self._held[tenant]:
             del self._held[tenant]
+            self._left[tenant] = self._clock()
+            self._left.move_to_end(tenant)
         while self._waiting and self._may_take(least := min(self._waiting, key=self._held_by)):
             self._serve(least)
 
     def _may_take(self, tenant: Hashable) -> bool:
-        return 2 * self._held_by(tenant) < self._free
+        return self._free > 0 and self._held_by(tenant) < self._share(tenant)
+
+    def _share(self, tenant: Hashable) -> int:
+        """At least one."""
+        while self._left and next(iter(self._left.values())) < self._clock() - MOMENT:
+            self._left.popitem(last=False)
+        here = {tenant} | self._held.keys() | self._waiting.keys() | self._left.keys()
+        return math.ceil(self._size / (len(here) + 2))
 
     def _held_by(self, tenant: Hashable) -> int:
         return self._held.get(tenant, 0)
