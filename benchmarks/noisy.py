@@ -1,7 +1,7 @@
 """What a quiet project notices of a noisy one: its latencies alone, and beside fifty callers of another project.
 
-The quiet one is an agent that pauses between its calls; the noise is a program of its own. Rounds alternate, so that
-whatever else the machine does meets both alike.
+The quiet one is an agent that pauses between its calls; the noise is a program of its own, which does the same, or
+reads whole pages, or imports conversations. Rounds alternate, so that whatever else the machine does meets both.
 """
 
 import argparse
@@ -12,17 +12,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from benchmarks.stack import Stack, running_stack
 from benchmarks.timing import percentile, run_round
+from benchmarks.workload import Texts
 from ricordo import AsyncClient, errors, models
 
 NOISY_CALLERS = 50
 ROUNDS, RUNS = 8, 40
 PAUSE = 0.1  # seconds
+# What pages are read of.
+MEMORIES = 2_000
+TEXTS = Texts()
 
 
 async def make_project(stack: Stack) -> str:
@@ -34,11 +38,25 @@ async def make_project(stack: Stack) -> str:
 
 async def work(client: AsyncClient, number: int) -> None:
     """A write and a search, as an agent does them."""
-    try:
-        await client.memories.create(models.NewMemory(content=f"fact {number}: Ann likes green tea"))
-        await client.memories.search("green tea", top_k=5)
-    except errors.TooManyRequestsError as refused:
-        await asyncio.sleep(refused.retry_delay.total_seconds() if refused.retry_delay else 0.1)
+    await client.memories.create(models.NewMemory(content=f"fact {number}: Ann likes green tea"))
+    await client.memories.search("green tea", top_k=5)
+
+
+async def read_pages(client: AsyncClient, number: int) -> None:
+    async for _ in client.memories.list(page_size=1000):
+        pass
+
+
+async def import_turns(client: AsyncClient, number: int) -> None:
+    turns = [models.NewTurn(role="user", content=TEXTS.sentence()) for _ in range(500)]
+    await client.sessions.batch_record_turns(turns, scope=models.Scope(user_id="u", session_id=str(number)))
+
+
+NOISES: Mapping[str, Callable[[AsyncClient, int], Awaitable[None]]] = {
+    "calls": work,
+    "pages": read_pages,
+    "batches": import_turns,
+}
 
 
 async def visit(client: AsyncClient, number: int) -> float:
@@ -49,18 +67,28 @@ async def visit(client: AsyncClient, number: int) -> float:
     return time.perf_counter() - start
 
 
-async def measure(stack: Stack, noisy_limit: int | None) -> dict[str, float]:
+async def fill(stack: Stack, project_id: str) -> None:
+    async with AsyncClient(stack.target, token=f"development:{project_id}", timeout=120) as client:
+        for _ in range(0, MEMORIES, 500):
+            await client.memories.batch_create(
+                [models.NewMemory(content=TEXTS.sentence()) for _ in range(500)]
+            )
+
+
+async def measure(stack: Stack, noisy_limit: int | None, kind: str) -> dict[str, float]:
     """Ratios of the quiet project's latencies, beside the noisy one to alone."""
     quiet_id, noisy_id = await make_project(stack), await make_project(stack)
     if noisy_limit:
         async with AsyncClient(stack.target, token="development:operator") as operator:
             limits = models.ProjectLimits(requests_per_second=noisy_limit)
             await operator.admin.update_project_limits(noisy_id, limits)
+    if kind == "pages":
+        await fill(stack, noisy_id)
     latencies: dict[bool, list[float]] = {False: [], True: []}
     async with AsyncClient(stack.target, token=f"development:{quiet_id}") as quiet:
         for number in range(ROUNDS * 2):
             beside = bool(number % 2)
-            with noise(stack.target, noisy_id) if beside else nullcontext():
+            with noise(stack.target, noisy_id, kind) if beside else nullcontext():
                 latencies[beside] += [await visit(quiet, number * RUNS + run) for run in range(RUNS)]
     return {
         name: round(percentile(latencies[True], share) / percentile(latencies[False], share), 2)
@@ -69,9 +97,9 @@ async def measure(stack: Stack, noisy_limit: int | None) -> dict[str, float]:
 
 
 @contextmanager
-def noise(target: str, project_id: str) -> Iterator[None]:
+def noise(target: str, project_id: str, kind: str) -> Iterator[None]:
     """Until the block is left; it has begun when the block is entered."""
-    command = [sys.executable, "-m", "benchmarks.noisy", "--shout", target, project_id]
+    command = [sys.executable, "-m", "benchmarks.noisy", "--shout", target, project_id, kind]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as program:
         assert program.stdout
         program.stdout.readline()
@@ -79,14 +107,17 @@ def noise(target: str, project_id: str) -> Iterator[None]:
         program.terminate()
 
 
-async def shout(target: str, project_id: str) -> None:
+async def shout(target: str, project_id: str, kind: str) -> None:
     """Fifty callers who never stop."""
-    async with AsyncClient(target, token=f"development:{project_id}") as client:
+    async with AsyncClient(target, token=f"development:{project_id}", timeout=120) as client:
 
         async def call(_: int, run: int) -> None:
-            await work(client, run)
-            if run == NOISY_CALLERS:  # all have begun, and not at this moment
+            if run == NOISY_CALLERS:  # each has begun, and one has ended
                 print("loud", flush=True)
+            try:
+                await NOISES[kind](client, run)
+            except errors.TooManyRequestsError as refused:
+                await asyncio.sleep(refused.retry_delay.total_seconds() if refused.retry_delay else 0.1)
 
         await run_round(call, callers=NOISY_CALLERS, runs=10**9)
 
@@ -94,17 +125,25 @@ async def shout(target: str, project_id: str) -> None:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--limit", type=int, help="calls a second that the noisy project may make")
-    arguments.add_argument("--shout", nargs=2, help=argparse.SUPPRESS)
+    arguments.add_argument("--noise", choices=NOISES, default="calls", help="what the noisy project does")
+    arguments.add_argument("--embedder", choices=("hashing", "local"), default="hashing")
+    arguments.add_argument("--shout", nargs=3, help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.shout:
         asyncio.run(shout(*given.shout))
-    limit = given.limit
     with (
         tempfile.TemporaryDirectory() as folder,
-        running_stack(Path(folder) / "data", provider="hashing", dimension=64) as stack,
+        running_stack(
+            Path(folder) / "data", provider=given.embedder, dimension=64 if given.embedder == "hashing" else 0
+        ) as stack,
     ):
         gc.freeze()  # what is measured is the server's pauses, not this program's
-        print(json.dumps({"limit": limit, "ratio": asyncio.run(measure(stack, limit))}))
+        ratio = asyncio.run(measure(stack, given.limit, given.noise))
+        print(
+            json.dumps(
+                {"limit": given.limit, "noise": given.noise, "embedder": given.embedder, "ratio": ratio}
+            )
+        )
 
 
 if __name__ == "__main__":

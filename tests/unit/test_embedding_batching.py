@@ -1,8 +1,10 @@
 import asyncio
 from collections.abc import Sequence
+from uuid import UUID
 
 import pytest
 
+from ricordo_server.domain.fairness import current_tenant
 from ricordo_server.domain.ports import EmbeddingError, EmbeddingKind, Vector
 from ricordo_server.embedding import EmbeddingSettings, load_embedder
 from ricordo_server.embedding.batching import BatchingEmbedder
@@ -87,13 +89,19 @@ async def test_batches_are_bounded(inner: GatedEmbedder) -> None:
     assert [len(batch) for batch in inner.batches] == [4, 4, 2]
 
 
-async def test_as_many_batches_run_at_a_time_as_set(inner: GatedEmbedder) -> None:
-    embedder = BatchingEmbedder(inner, batch_size=1, parallel=3)
-    calls = [start(embedder, str(at)) for at in range(9)]
+@pytest.mark.parametrize(("tenants", "parallel", "most"), [(1, 1, 1), (1, 3, 2), (2, 3, 2), (3, 3, 3)])
+async def test_as_many_batches_run_as_set_and_the_last_is_left_to_those_who_have_none(
+    inner: GatedEmbedder, tenants: int, parallel: int, most: int
+) -> None:
+    embedder = BatchingEmbedder(inner, batch_size=1, parallel=parallel)
+    calls = []
+    for number in range(9):
+        current_tenant.set(UUID(int=number % tenants))
+        calls.append(start(embedder, str(number)))
     await settle()
     inner.gate.set()
     await asyncio.gather(*calls)
-    assert inner.most_running == 3
+    assert inner.most_running == most
 
 
 async def test_queries_and_documents_take_turns_in_batches_of_their_own(inner: GatedEmbedder) -> None:
@@ -105,6 +113,19 @@ async def test_queries_and_documents_take_turns_in_batches_of_their_own(inner: G
     inner.gate.set()
     await asyncio.gather(documents, query)
     assert inner.batches == [["0", "1"], ["9"], ["2", "3"], ["4", "5"]]
+
+
+async def test_a_tenant_that_comes_is_before_the_one_that_was_served_last(inner: GatedEmbedder) -> None:
+    embedder = BatchingEmbedder(inner, batch_size=1)
+    current_tenant.set(UUID(int=1))
+    many = start(embedder, *"0123")
+    await settle()
+    current_tenant.set(UUID(int=2))
+    few = start(embedder, *"67")
+    await settle()
+    inner.gate.set()
+    await asyncio.gather(many, few)
+    assert inner.batches == [["0"], ["6"], ["1"], ["7"], ["2"], ["3"]]
 
 
 async def test_a_cancelled_call_takes_only_its_own_texts_away(inner: GatedEmbedder) -> None:

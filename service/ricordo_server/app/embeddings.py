@@ -17,6 +17,7 @@ from ricordo_server.db.embedding_models import get_project_models
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.embedding_model import EmbeddingModel, ProjectModels, VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
+from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.memory import Memory, embedded_text
 from ricordo_server.domain.ports import MAX_CHUNKS, Embedder, EmbeddingError, EmbeddingKind, Vector
 from ricordo_server.domain.project_limits import TokenKind
@@ -101,7 +102,7 @@ async def embed_chunks(
     Raises:
         EmbeddingError: nothing could be embedded.
     """
-    chunked = [await _split(embedder, text) for text in texts]
+    chunked = [await _split(embedder, text) async for text in in_slices(texts)]
     chunks = [chunk for each in chunked for chunk in each]
     if spend is not None:
         await spend(chunks)

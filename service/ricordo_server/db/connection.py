@@ -59,6 +59,8 @@ DIALECT: Dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 MOST_KNOWN_PROJECTS = 10_000
 # The wait for a row that another transaction holds: who waits holds one of few connections.
 LOCK_SECONDS = 10.0
+# Read, or sent, before other calls get on; a transaction of many rows holds up nobody else's.
+ROWS_AT_A_TIME = 10
 # The setting `ricordo.project_id` of a transaction that belongs to no project.
 NO_PROJECT = UUID(int=0)
 
@@ -96,7 +98,13 @@ class Connection:
     async def fetch_all(
         self, statement: CompilerElement | str, parameters: Mapping[str, Any] | None = None
     ) -> list[Row]:
-        return await (await self.execute(statement, parameters)).fetchall()
+        cursor = await self.execute(statement, parameters)
+        rows = part = await cursor.fetchmany(ROWS_AT_A_TIME)
+        while len(part) == ROWS_AT_A_TIME:
+            await asyncio.sleep(0)
+            part = await cursor.fetchmany(ROWS_AT_A_TIME)
+            rows += part
+        return rows
 
     async def fetch_one(
         self, statement: CompilerElement | str, parameters: Mapping[str, Any] | None = None
@@ -110,17 +118,17 @@ class Connection:
     async def execute_many(
         self, statement: CompilerElement, parameters: Sequence[Mapping[str, Any]]
     ) -> list[Row | None]:
-        """Runs the statement once for each set of parameters, in one pipeline; the first row of each, if any."""
-        if not parameters:
-            return []
+        """Runs the statement once for each set of parameters, many in a pipeline; the first row of each, if any."""
         text, own = _compile(statement)
+        rows: list[Row | None] = []
         async with self.raw.cursor() as cursor:
-            await cursor.executemany(text, [{**own, **each} for each in parameters], returning=True)
-            rows: list[Row | None] = []
-            while True:
+            for start in range(0, len(parameters), ROWS_AT_A_TIME):
+                some = [{**own, **each} for each in parameters[start : start + ROWS_AT_A_TIME]]
+                await cursor.executemany(text, some, returning=True)
                 rows.append(await cursor.fetchone() if cursor.description else None)
-                if not cursor.nextset():
-                    return rows
+                while cursor.nextset():
+                    rows.append(await cursor.fetchone() if cursor.description else None)
+        return rows
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.rows import vector_text
 from ricordo_server.db.tables import memory, memory_embedding, turn_embedding
 from ricordo_server.domain.embedding_model import VectorsByModel
+from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.memory import Memory
 from ricordo_server.domain.scope import Visibility
 from ricordo_server.domain.session import Turn
@@ -40,7 +41,7 @@ async def store_memory_vectors(
             "user_id": stored.scope.user_id,
             **columns,
         }
-        for stored, vectors in embedded
+        async for stored, vectors in in_slices(embedded)
         for columns in _vector_columns(connection, vectors)
     ]
     await _insert_all(connection, INSERT_MEMORY_VECTOR, rows)
@@ -52,7 +53,7 @@ async def store_turn_vectors(
     """As `store_memory_vectors`."""
     rows = [
         {"turn_id": turn.turn_id, "user_id": turn.scope.user_id, **columns}
-        for turn, vectors in embedded
+        async for turn, vectors in in_slices(embedded)
         for columns in _vector_columns(connection, vectors)
     ]
     await _insert_all(connection, INSERT_TURN_VECTOR, rows)

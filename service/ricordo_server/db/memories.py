@@ -36,6 +36,7 @@ from ricordo_server.db.paging import OrderKey, bytes_of, fetch_page, order_keys,
 from ricordo_server.db.search import Searched
 from ricordo_server.db.sql import load_sql
 from ricordo_server.db.tables import memory, memory_embedding
+from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.memory import Memory, MemoryChanges, MemoryDraft, MemoryKey, MemoryQuery
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
 from ricordo_server.domain.scope import Visibility
@@ -89,14 +90,14 @@ async def insert_memories(
     connection: TenantConnection, drafts: Sequence[tuple[str, MemoryDraft]]
 ) -> list[Memory | None]:
     """Inserts each (id, draft); None where the id or the key is taken."""
-    parameters = [_draft_parameters(connection, memory_id, draft) for memory_id, draft in drafts]
+    parameters = [_draft_parameters(connection, *draft) async for draft in in_slices(drafts)]
     # In one order for all writers, so that two of them never wait for each other.
     order = sorted(range(len(drafts)), key=lambda number: _place(*drafts[number]))
     if any(draft.key is not None for _, draft in drafts):
         await connection.execute_many(RELEASE_EXPIRED_KEY, [parameters[number] for number in order])
     rows = await connection.execute_many(INSERT, [parameters[number] for number in order])
     by_number = dict(zip(order, rows, strict=True))
-    return [_as_stored(connection, by_number[number]) for number in range(len(drafts))]
+    return [_as_stored(connection, by_number[number]) async for number in in_slices(range(len(drafts)))]
 
 
 def _place(memory_id: str, draft: MemoryDraft) -> tuple[str, ...]:

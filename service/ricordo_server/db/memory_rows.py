@@ -50,7 +50,7 @@ def changed_column(name: str, value: Any) -> Any:
         case "details":
             return value and Jsonb(encode_details(value))
         case "provenance":
-            return Jsonb({key: each for key, each in asdict(value).items() if each})
+            return Jsonb({key: each for key, each in vars(value).items() if each})
         case "topics" | "tags":
             return list(value)
         case _:

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Select, Subquery, Text, and_, func, litera
 
 from ricordo_server.db.connection import Connection, Row
 from ricordo_server.domain.errors import DomainError, Reason, invalid_field
+from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.limits import MAX_ANSWER_BYTES
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
 
@@ -74,7 +75,8 @@ async def fetch_page(
     cut = bool(rows) and rows[-1]["weight_before"] + rows[-1]["weight"] >= MAX_ANSWER_BYTES
     kept = rows[: page.size]
     positions = [[row[label] for label in labels] for row in kept]
-    return Page([read(row) for row in kept], positions, has_more=cut or len(rows) > page.size)
+    items = [read(row) async for row in in_slices(kept)]
+    return Page(items, positions, has_more=cut or len(rows) > page.size)
 
 
 def _within_an_answer(found: Subquery, keys: Sequence[OrderKey], labels: Sequence[str]) -> Select[Any]:

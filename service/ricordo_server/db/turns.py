@@ -17,6 +17,7 @@ from ricordo_server.db.rows import backlog_from, scope_from, vector_text
 from ricordo_server.db.search import Searched
 from ricordo_server.db.sql import load_sql
 from ricordo_server.db.tables import turn, turn_embedding
+from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.generation import SessionRange
 from ricordo_server.domain.metadata import decode_metadata, encode_metadata
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
@@ -57,7 +58,7 @@ async def record_turns(
     `lock_session` must have gone before, in the same transaction. With a vector of the first draft, the session's
     backlog says how far it is from the turns that wait.
     """
-    columns = [_turn_columns(turn_id, draft) for turn_id, draft in drafts]
+    columns = [_turn_columns(*draft) async for draft in in_slices(drafts)]
     parameters = {name: [item[name] for item in columns] for name in columns[0]}
     context = {**connection.key, "scope_key": scope.key, "language": connection.language}
     compared = {"vector": None if vector is None else vector_text(vector), **_model(connection)}

@@ -22,9 +22,11 @@ def load_embedder(settings: EmbeddingSettings) -> Embedder:
     """
     settings = resolve_secret(settings)
     inner = _load_provider(settings)
-    parallel = settings.parallel if settings.provider == "openai" else 1
     return BatchingEmbedder(
-        inner, batch_size=settings.choose_batch_size(), max_waiting=settings.max_waiting, parallel=parallel
+        inner,
+        batch_size=settings.choose_batch_size(),
+        max_waiting=settings.max_waiting,
+        parallel=settings.choose_parallel(),
     )
 
 

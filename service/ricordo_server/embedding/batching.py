@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import cast
 from uuid import UUID
@@ -26,7 +26,8 @@ class BatchingEmbedder:
 
     A batch starts at once while fewer than `parallel` run; after that, calls wait and share. Queries and
     documents never share a batch, and take turns: a query waits for one batch of documents, not for all. Tenants
-    (`current_tenant`) take turns too, text by text: whoever has many waiting does not keep the others.
+    (`current_tenant`) take turns too, text by text, and the last of several batches is left to those who are in none
+    that runs: whoever has many texts waiting does not keep the others.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class BatchingEmbedder:
         self._queues: dict[EmbeddingKind, FairQueue] = {kind: FairQueue() for kind in EmbeddingKind}
         self._last_kind = EmbeddingKind.DOCUMENT
         self._runners: set[asyncio.Task[None]] = set()
+        self._running: Counter[UUID | None] = Counter()
         self._closed = False
 
     async def embed(self, texts: Sequence[str], kind: EmbeddingKind) -> list[Vector | None]:
@@ -95,8 +97,13 @@ class BatchingEmbedder:
     async def _run_batches(self) -> None:
         try:
             while kind := self._choose_kind():
-                queue = self._queues[kind]
-                await self._run(queue.take(self._batch_size), kind)
+                batch = self._queues[kind].take(self._batch_size, besides=self._served())
+                tenants = Counter(item.tenant for item in batch)
+                self._running += tenants
+                try:
+                    await self._run(batch, kind)
+                finally:
+                    self._running -= tenants
         finally:
             # Here and not in a callback: a call that comes between would see a runner that runs no more.
             self._runners.discard(cast("asyncio.Task[None]", asyncio.current_task()))
@@ -104,9 +111,15 @@ class BatchingEmbedder:
     def _choose_kind(self) -> EmbeddingKind | None:
         """The kind whose turn it is, if any of it waits; else the other."""
         kinds = sorted(EmbeddingKind, key=lambda kind: kind is self._last_kind)
-        chosen = next((kind for kind in kinds if self._queues[kind]), None)
+        served = self._served()
+        chosen = next((kind for kind in kinds if self._queues[kind].tenants() - served), None)
         self._last_kind = chosen or self._last_kind
         return chosen
+
+    def _served(self) -> set[UUID | None]:
+        """Whose texts the next batch may not have: on the last one that may run, those who have some in another."""
+        is_last = len(self._runners) == self._parallel > 1
+        return set(self._running) if is_last else set()
 
     async def _run(self, batch: list[_Item], kind: EmbeddingKind) -> None:
         try:
@@ -137,10 +150,12 @@ class BatchingEmbedder:
 
 
 class FairQueue:
-    """What waits, a line for each tenant: they are served in turn, one text at a time."""
+    """What waits, a line for each tenant: they are served in turn, one text at a time, and nobody twice running while
+    another waits."""
 
     def __init__(self) -> None:
         self._lines: dict[UUID | None, deque[_Item]] = {}
+        self._last: UUID | None = None
 
     def __len__(self) -> int:
         return sum(map(len, self._lines.values()))
@@ -155,11 +170,11 @@ class FairQueue:
         for item in items:
             self._lines.setdefault(item.tenant, deque()).append(item)
 
-    def take(self, number: int) -> list[_Item]:
-        """At most `number` of them."""
+    def take(self, number: int, *, besides: Collection[UUID | None] = ()) -> list[_Item]:
+        """At most `number` of them, none of the tenants in `besides`."""
         taken: list[_Item] = []
-        while self._lines and len(taken) < number:
-            tenant = next(iter(self._lines))
+        while len(taken) < number and (tenants := [each for each in self._lines if each not in besides]):
+            tenant = self._last = next((each for each in tenants if each != self._last), tenants[0])
             line = self._lines.pop(tenant)
             taken.append(line.popleft())
             if line:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ricordo_server.domain.ports import MAX_CHUNKS, EmbeddingError, EmbeddingKind, Vector
 from ricordo_server.embedding.chunks import repair_surrogates
+from ricordo_server.embedding.settings import LOCAL_RUNS
 
 try:
     import numpy as np
@@ -32,7 +33,7 @@ _MAX_BATCH_ROWS = 32
 
 
 class LocalOnnxEmbedder:
-    """MiniLM on the CPU, one batch at a time, in a thread of its own. Queries and documents are alike."""
+    """MiniLM on the CPU, in threads of its own. Queries and documents are alike."""
 
     name = "all-MiniLM-L6-v2"
     dimension = 384
@@ -50,7 +51,7 @@ class LocalOnnxEmbedder:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._session = _open_session(folder / "onnx" / "model.onnx", threads)
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ricordo-embedder")
+        self._executor = ThreadPoolExecutor(max_workers=LOCAL_RUNS, thread_name_prefix="ricordo-embedder")
 
     async def embed(self, texts: Sequence[str], kind: EmbeddingKind) -> list[Vector | None]:
         loop = asyncio.get_running_loop()

@@ -7,10 +7,12 @@ Provider = Literal["local", "openai", "hashing"]
 
 # With the SDK's waits of at most 8 s between tries, a call still ends within a background job's patience.
 MAX_RETRIES = 5
+# Of the local model at a time: a project alone has one of them.
+LOCAL_RUNS = 2
 
-# Local: a query waits for one batch of documents, and 8 long ones take about 0.7 s; larger batches are
-# hardly faster on a CPU. Remote: the round trip is the cost, and providers take up to 2,048 texts.
-_BATCH_SIZES: dict[Provider, int] = {"local": 8, "openai": 64, "hashing": 64}
+# Local: whoever comes next waits for what runs, and a CPU is hardly faster at many texts than at one (of 40 words it
+# takes 28 a second, whether 2 or 32 together; one by one 26). Remote: the round trip is the cost.
+_BATCH_SIZES: dict[Provider, int] = {"local": 1, "openai": 64, "hashing": 64}
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class EmbeddingSettings:
         max_retries: openai: further tries of one request after 408, 409, 429, 5xx or a lost connection.
         batch_size: Texts in one run of the model or one HTTP request; None takes the provider's own.
         max_waiting: Texts that may wait for a run; beyond, a call is refused as retryable.
-        parallel: openai: HTTP requests at a time. The local model always runs one batch at a time.
+        parallel: openai: HTTP requests at a time; of several the last is left to projects that have none. The local
+            model takes one text at a time, and beside it one of another project.
         threads: local: threads of one run of the model.
     """
 
@@ -66,6 +69,10 @@ class EmbeddingSettings:
             raise ValueError("batch_size, max_waiting, parallel, threads and max_tokens must be at least 1")
         if self.timeout <= 0:
             raise ValueError("timeout must be more than 0 seconds")
+
+    def choose_parallel(self) -> int:
+        """How many batches run at a time. Of several the last is left to projects that have none running."""
+        return {"local": LOCAL_RUNS, "openai": self.parallel, "hashing": 1}[self.provider]
 
     def choose_batch_size(self) -> int:
         return _BATCH_SIZES[self.provider] if self.batch_size is None else self.batch_size

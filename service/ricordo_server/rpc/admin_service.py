@@ -72,7 +72,7 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
         organization_id = check_uuid("organization_id", given) if given else None
         page = decode_page(request, call.principal)
         found = await projects.list_projects(self._pool, call, organization_id, page)
-        messages, token = encode_page(request, call.principal, found, encode_project)
+        messages, token = await encode_page(request, call.principal, found, encode_project)
         return pb.ListProjectsResponse(projects=messages, next_page_token=token)
 
     async def ListOperatorRecords(
@@ -82,7 +82,7 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
         project_id = check_uuid("project_id", request.project_id) if request.project_id else None
         page = decode_page(request, call.principal)
         found = await audit.list_operator_records(self._pool, call, project_id, page)
-        messages, token = encode_page(request, call.principal, found, encode_record)
+        messages, token = await encode_page(request, call.principal, found, encode_record)
         return pb.ListOperatorRecordsResponse(records=messages, next_page_token=token)
 
     async def GetQueueStatus(

@@ -74,7 +74,7 @@ class ExtractionService(extraction_service_pb2_grpc.ExtractionServiceServicer):
         call = read_call()
         scope, page = decode_scope_filter(request.scope), decode_page(request, call.principal)
         found = await promotion.list_snapshots(self._services, call, request.store_id, scope, page)
-        messages, token = encode_page(request, call.principal, found, encode_snapshot)
+        messages, token = await encode_page(request, call.principal, found, encode_snapshot)
         return pb.ListSnapshotsResponse(snapshots=messages, next_page_token=token)
 
     async def GetExtractionStatus(
@@ -89,7 +89,7 @@ class ExtractionService(extraction_service_pb2_grpc.ExtractionServiceServicer):
         call = read_call()
         scope, page = decode_scope_filter(request.scope), decode_page(request, call.principal)
         found = await extraction_failures.list_failures(self._services, call, request.store_id, scope, page)
-        messages, token = encode_page(request, call.principal, found, encode_failure)
+        messages, token = await encode_page(request, call.principal, found, encode_failure)
         return pb.ListFailuresResponse(failures=messages, next_page_token=token)
 
     async def RetryFailure(self, request: pb.RetryFailureRequest, context: Any) -> pb.RetryFailureResponse:
@@ -112,7 +112,7 @@ class ExtractionService(extraction_service_pb2_grpc.ExtractionServiceServicer):
         call = read_call()
         scope, page = decode_scope_filter(request.scope), decode_page(request, call.principal)
         found = await held_memories.list_held_memories(self._services, call, request.store_id, scope, page)
-        messages, token = encode_page(request, call.principal, found, encode_held_memory)
+        messages, token = await encode_page(request, call.principal, found, encode_held_memory)
         return pb.ListHeldMemoriesResponse(held_memories=messages, next_page_token=token)
 
     async def ApproveMemory(self, request: pb.ApproveMemoryRequest, context: Any) -> pb.ApproveMemoryResponse:

@@ -98,7 +98,7 @@ class IdentityService(identity_service_pb2_grpc.IdentityServiceServicer):
         call = read_call()
         page = decode_page(request, call.principal)
         found = await service_accounts.list_accounts(self._services, call, page)
-        messages, token = encode_page(request, call.principal, found, encode_account)
+        messages, token = await encode_page(request, call.principal, found, encode_account)
         return pb.ListServiceAccountsResponse(service_accounts=messages, next_page_token=token)
 
     async def UpdateServiceAccount(

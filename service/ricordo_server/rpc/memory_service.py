@@ -7,6 +7,7 @@ from ricordo.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc, 
 from ricordo_server.app import documents, domains, erasure, memories, profiles, rollback, search
 from ricordo_server.app.services import Services
 from ricordo_server.domain.errors import DomainError, invalid_field
+from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.memory import Memory, MemoryDraft
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import check_batch, check_text
@@ -59,7 +60,8 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
         self, request: pb.BatchCreateMemoriesRequest, context: Any
     ) -> pb.BatchCreateMemoriesResponse:
         check_batch("memories", len(request.memories))
-        drafts = [decode_item(message, number) for number, message in enumerate(request.memories)]
+        given = in_slices(enumerate(request.memories))
+        drafts = [decode_item(message, number) async for number, message in given]
         options = decode_revision_options(request.revision_options)
         return await answer_once(
             request,
@@ -91,7 +93,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
             decode_page(request, call.principal),
         )
         encode = encode_memory if request.view != paging_pb2.VIEW_BASIC else encode_basic
-        messages, token = encode_page(request, call.principal, found, encode)
+        messages, token = await encode_page(request, call.principal, found, encode)
         return pb.ListMemoriesResponse(memories=messages, next_page_token=token)
 
     async def UpdateMemory(self, request: pb.UpdateMemoryRequest, context: Any) -> pb.UpdateMemoryResponse:
@@ -220,7 +222,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
         found = await memories.list_memory_revisions(
             self._services, call, request.store_id, memory_id, labels, page
         )
-        messages, token = encode_page(request, call.principal, found, encode_revision)
+        messages, token = await encode_page(request, call.principal, found, encode_revision)
         return pb.ListMemoryRevisionsResponse(revisions=messages, next_page_token=token)
 
     async def GetMemoryRevision(
@@ -254,7 +256,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
         call = read_call()
         query, page = decode_domain_query(request), decode_page(request, call.principal)
         found = await domains.list_domains(self._services, call, request.store_id, query, page)
-        messages, token = encode_page(request, call.principal, found, encode_domain)
+        messages, token = await encode_page(request, call.principal, found, encode_domain)
         return pb.ListDomainsResponse(domains=messages, next_page_token=token)
 
     async def RetrieveProfiles(

@@ -37,7 +37,7 @@ class OperationService(operation_service_pb2_grpc.OperationServiceServicer):
         call = read_call()
         scope, page = decode_scope_filter(request.scope), decode_page(request, call.principal)
         found = await operations.list_operations(self._services, call, request.store_id, scope, page)
-        messages, token = encode_page(request, call.principal, found, encode_operation)
+        messages, token = await encode_page(request, call.principal, found, encode_operation)
         return pb.ListOperationsResponse(operations=messages, next_page_token=token)
 
     async def CancelOperation(

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 
+from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.limits import MAX_ANSWER_BYTES
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
 from ricordo_server.domain.principal import Principal
@@ -25,13 +26,13 @@ def decode_order(request: Any) -> list[OrderBy]:
     return [OrderBy(key.field, key.descending) for key in request.order_by]
 
 
-def encode_page(
+async def encode_page(
     request: Message, principal: Principal, page: Page[Item], encode: Callable[[Item], Encoded]
 ) -> tuple[list[Encoded], str]:
     """As many messages as fit 3 MiB, at least one, and the token of the next page."""
     messages: list[Encoded] = []
     size = 0
-    for item in page.items:
+    async for item in in_slices(page.items):
         message = encode(item)
         size += message.ByteSize()
         if messages and size > MAX_ANSWER_BYTES:

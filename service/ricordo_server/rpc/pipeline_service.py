@@ -43,7 +43,7 @@ class PipelineService(pipeline_service_pb2_grpc.PipelineServiceServicer):
         call = read_call()
         page = decode_page(request, call.principal)
         found = await pipelines.list_pipelines(self._services, call, request.store_id, page)
-        messages, token = encode_page(request, call.principal, found, encode_pipeline)
+        messages, token = await encode_page(request, call.principal, found, encode_pipeline)
         return pb.ListPipelinesResponse(pipelines=messages, next_page_token=token)
 
     async def UpdatePipeline(
@@ -86,7 +86,7 @@ class PipelineService(pipeline_service_pb2_grpc.PipelineServiceServicer):
         call = read_call()
         pipeline_id, page = decode_pipeline_id(request.pipeline_id), decode_page(request, call.principal)
         found = await pipelines.list_runs(self._services, call, request.store_id, pipeline_id, page)
-        messages, token = encode_page(request, call.principal, found, encode_run)
+        messages, token = await encode_page(request, call.principal, found, encode_run)
         return pb.ListPipelineRunsResponse(runs=messages, next_page_token=token)
 
     async def GetPipelineRun(

@@ -85,5 +85,5 @@ class ProjectService(project_service_pb2_grpc.ProjectServiceServicer):
         call = read_call()
         page = decode_page(request, call.principal)
         found = await audit.list_audit_records(self._services, call, page)
-        messages, token = encode_page(request, call.principal, found, encode_record)
+        messages, token = await encode_page(request, call.principal, found, encode_record)
         return pb.ListAuditRecordsResponse(records=messages, next_page_token=token)

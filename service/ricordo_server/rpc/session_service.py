@@ -7,6 +7,7 @@ from ricordo.v1 import paging_pb2, session_service_pb2, session_service_pb2_grpc
 from ricordo_server.app import forks, search, sessions, turns
 from ricordo_server.app.services import Services
 from ricordo_server.app.turns import RecordedBatch
+from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.filter_fields import SESSION_FIELDS, TURN_FIELDS
 from ricordo_server.domain.session import SessionQuery, TurnQuery
 from ricordo_server.rpc.calls import answer_once, read_call
@@ -59,7 +60,7 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
             decode_order(request),
             decode_page(request, call.principal),
         )
-        messages, token = encode_page(request, call.principal, found, encode_session)
+        messages, token = await encode_page(request, call.principal, found, encode_session)
         return pb.ListSessionsResponse(sessions=messages, next_page_token=token)
 
     async def UpdateSession(self, request: pb.UpdateSessionRequest, context: Any) -> pb.UpdateSessionResponse:
@@ -139,7 +140,8 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
         if request.turns or not (stream.sets_rule or stream.force_flush):
             check_batch("turns", len(request.turns))
         scope = decode_session_scope(request.scope)
-        drafts = [decode_turn(message, f"turns[{number}]") for number, message in enumerate(request.turns)]
+        given = in_slices(enumerate(request.turns))
+        drafts = [decode_turn(message, f"turns[{number}]") async for number, message in given]
         return await answer_once(
             request,
             pb.BatchRecordTurnsResponse,
@@ -174,7 +176,7 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
             decode_page(request, call.principal),
         )
         encode = encode_turn if request.view != paging_pb2.VIEW_BASIC else encode_basic_turn
-        messages, token = encode_page(request, call.principal, found, encode)
+        messages, token = await encode_page(request, call.principal, found, encode)
         return pb.ListTurnsResponse(turns=messages, next_page_token=token)
 
     async def SearchTurns(self, request: pb.SearchTurnsRequest, context: Any) -> pb.SearchTurnsResponse:

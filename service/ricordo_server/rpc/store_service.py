@@ -44,7 +44,7 @@ class StoreService(store_service_pb2_grpc.StoreServiceServicer):
         call = read_call()
         page = decode_page(request, call.principal)
         found = await stores.list_stores(self._services, call, decode_order(request), page)
-        messages, token = encode_page(request, call.principal, found, encode_store)
+        messages, token = await encode_page(request, call.principal, found, encode_store)
         return pb.ListStoresResponse(stores=messages, next_page_token=token)
 
     async def UpdateStore(self, request: pb.UpdateStoreRequest, context: Any) -> pb.UpdateStoreResponse:
@@ -89,5 +89,5 @@ class StoreService(store_service_pb2_grpc.StoreServiceServicer):
         store_id = decode_store_id(request.store_id or DEFAULT_STORE)
         page = decode_page(request, call.principal)
         found = await stores.list_grants(self._services, call, store_id, page)
-        messages, token = encode_page(request, call.principal, found, encode_grant)
+        messages, token = await encode_page(request, call.principal, found, encode_grant)
         return pb.ListGrantsResponse(grants=messages, next_page_token=token)

@@ -1,7 +1,7 @@
 """Memories."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -255,7 +255,7 @@ def encode_memory(memory: Memory) -> Message:
         topics=[encode_topic(topic) for topic in memory.topics],
         tags=memory.tags,
         source=encode_enum(memory.source, memory_pb2.MemorySource.DESCRIPTOR),
-        provenance=memory_pb2.Provenance(**asdict(memory.provenance)),
+        provenance=memory_pb2.Provenance(**vars(memory.provenance)),
         revision=memory.revision,
         create_time=encode_time(memory.create_time),
         update_time=encode_time(memory.update_time),
