@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ricordo_server.domain.ports import MAX_CHUNKS, EmbeddingError, EmbeddingKind, Vector
 from ricordo_server.embedding import EmbeddingSettings, load_embedder, local_onnx
 from ricordo_server.embedding.local_onnx import LocalOnnxEmbedder
+from ricordo_server.embedding.settings import LOCAL_RUNS
 
 DOCUMENT = EmbeddingKind.DOCUMENT
 LONGEST = 256 * 1024
@@ -151,7 +152,7 @@ async def test_the_end_of_a_long_text_is_found_through_its_chunk(embedder: Local
     assert max(dot(query, chunk) for chunk in chunks) > dot(query, whole) + 0.1
 
 
-async def test_the_model_runs_off_the_event_loop_in_one_thread(
+async def test_the_model_runs_off_the_event_loop_in_few_threads(
     embedder: LocalOnnxEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: set[str] = set()
@@ -163,7 +164,7 @@ async def test_the_model_runs_off_the_event_loop_in_one_thread(
 
     monkeypatch.setattr(embedder, "_read_ids", note)
     await asyncio.gather(*(embedder.embed([str(at)], DOCUMENT) for at in range(20)))
-    assert len(seen) == 1
+    assert len(seen) <= LOCAL_RUNS
     assert threading.current_thread().name not in seen
 
 
