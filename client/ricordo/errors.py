@@ -174,7 +174,10 @@ class RateLimitError(TooManyRequestsError):
 
 
 class QuotaExceededError(MemoryBadRequestError):
-    """The project would hold more than it may, by `metadata["limit_name"]`: purge, or ask the operator for more."""
+    """The project would hold more than it may, by `metadata["limit_name"]`: purge, or ask the operator for more.
+
+    `retry_delay` is when what has expired will have been swept; where nothing expires, waiting does not help.
+    """
 
 
 class OperationCancelledError(MemoryAPIError):

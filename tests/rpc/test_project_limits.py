@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -184,6 +185,7 @@ async def test_beyond_the_memories_a_write_is_refused_and_nothing_of_it_stays(
         ("actual", "3"),
     }
     assert not caught.value.retryable
+    assert caught.value.retry_delay == timedelta(hours=1)
     assert (await usage(operator, project_id)).stored_memories == 1
 
 
@@ -266,8 +268,7 @@ async def test_a_refusal_carries_the_standard_details(
     assert cause.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     status = rpc_status.from_call(cause)
     names = [packed.type_url.rpartition(".")[2] for packed in status.details]
-    assert names == [kind.DESCRIPTOR.name for kind in (ErrorInfo, QuotaFailure)]
-    assert RetryInfo.DESCRIPTOR.name not in names
+    assert names == [kind.DESCRIPTOR.name for kind in (ErrorInfo, QuotaFailure, RetryInfo)]
 
 
 @pytest.fixture

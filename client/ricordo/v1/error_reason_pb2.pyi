@@ -132,8 +132,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     or of tokens. QuotaFailure names it. Metadata: `limit_name` (a field of ProjectLimits), `limit`.
     """
     ERROR_REASON_QUOTA_EXCEEDED: _ErrorReason.ValueType  # 71
-    """RESOURCE_EXHAUSTED, not retryable. The project would hold more than it may: purge, or ask the operator. QuotaFailure
-    names the limit. Metadata: `limit_name` (a field of ProjectLimits), `limit`, `actual`.
+    """RESOURCE_EXHAUSTED, not retryable at once. The project would hold more than it may: purge, or ask the operator. What
+    has expired is swept by the delay in RetryInfo. QuotaFailure names the limit. Metadata: `limit_name` (a field of
+    ProjectLimits), `limit`, `actual`.
     """
     ERROR_REASON_DEADLINE_EXCEEDED: _ErrorReason.ValueType  # 64
     """DEADLINE_EXCEEDED, retryable with a longer deadline. The work was stopped; nothing is half-written."""
@@ -268,8 +269,9 @@ ERROR_REASON_RATE_LIMIT_EXCEEDED: ErrorReason.ValueType  # 70
 or of tokens. QuotaFailure names it. Metadata: `limit_name` (a field of ProjectLimits), `limit`.
 """
 ERROR_REASON_QUOTA_EXCEEDED: ErrorReason.ValueType  # 71
-"""RESOURCE_EXHAUSTED, not retryable. The project would hold more than it may: purge, or ask the operator. QuotaFailure
-names the limit. Metadata: `limit_name` (a field of ProjectLimits), `limit`, `actual`.
+"""RESOURCE_EXHAUSTED, not retryable at once. The project would hold more than it may: purge, or ask the operator. What
+has expired is swept by the delay in RetryInfo. QuotaFailure names the limit. Metadata: `limit_name` (a field of
+ProjectLimits), `limit`, `actual`.
 """
 ERROR_REASON_DEADLINE_EXCEEDED: ErrorReason.ValueType  # 64
 """DEADLINE_EXCEEDED, retryable with a longer deadline. The work was stopped; nothing is half-written."""

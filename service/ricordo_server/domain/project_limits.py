@@ -52,7 +52,7 @@ def rate_exceeded(limit: str, value: int, retry_after: float) -> DomainError:
 
 
 def quota_exceeded(limit: str, value: int, used: int) -> DomainError:
-    """Beyond a limit that only deleting or the operator lifts."""
+    """Beyond a limit that purging or the operator lifts, or in time the expiry of what is stored."""
     message = f"the project would hold {used} {limit}, its limit is {value}: purge some, or ask the operator"
     return DomainError(
         Reason.QUOTA_EXCEEDED, message, metadata={**_metadata(limit, value), "actual": str(used)}

@@ -72,6 +72,8 @@ CODE_BY_REASON: Mapping[Reason, grpc.StatusCode] = {
 # Seconds after which the same call may well succeed.
 RETRY_DELAY: Mapping[Reason, float] = {
     Reason.TOO_MANY_REQUESTS: 0.5,
+    # The hourly sweep makes room where something has expired.
+    Reason.QUOTA_EXCEEDED: 3600.0,
     Reason.DATABASE_UNAVAILABLE: 1.0,
     Reason.ISSUER_UNAVAILABLE: 5.0,
     Reason.EMBEDDER_UNAVAILABLE: 5.0,
