@@ -1,7 +1,7 @@
 """The extractor `openai` against a scripted provider over real HTTP."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
 from typing import Any
@@ -27,6 +27,7 @@ from ricordo_server.domain.extraction import (
 from ricordo_server.domain.failure import FailureClass, StepError
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.extraction.openai import OpenAIExtractor
+from ricordo_server.extraction.replies import ITEM_OF_KIND, MOST_CHARACTERS, Fact, bounded, schema_of
 from ricordo_server.extraction.settings import Endpoint
 from tests.fixtures.fake_chat import FakeChat, Reply, fact, items
 from tests.fixtures.memories import a_memory
@@ -199,6 +200,36 @@ async def test_a_reply_that_stays_unusable_is_a_fault_of_the_content(fake: FakeC
 async def test_a_field_that_the_model_makes_up_is_in_no_failure(fake: FakeChat, make: Make) -> None:
     fake.script = [items({**fact("I sail.", 1, "I sail."), "hunter2": 1})] * 2
     assert "hunter2" not in str(await failure(make().extract(request("I sail."), Meter())))
+
+
+def parts_of(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every object in the schema."""
+    if isinstance(schema, dict):
+        yield schema
+    for each in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from parts_of(each)
+
+
+@pytest.mark.parametrize("kind", list(ITEM_OF_KIND))
+async def test_a_bounded_schema_lets_no_list_or_text_go_on_for_ever(
+    fake: FakeChat, make: Make, kind: MemoryKind
+) -> None:
+    asked = request("I sail.", "I have a boat in the harbour, the green one.", kind=kind)
+    for is_bounded in (False, True):
+        await make(bounded_schema=is_bounded).extract(asked, Meter())
+    without, schema = (each["response_format"]["json_schema"]["schema"] for each in fake.requests)
+    assert not any({"maxItems", "maxLength", "maximum"} & part.keys() for part in parts_of(without))
+    for part in parts_of(schema):
+        assert part.get("type") != "array" or part["maxItems"] == 4
+        assert part.get("type") != "string" or part["maxLength"] == 44
+    quote = schema["$defs"]["QuoteReply"]["properties"]
+    assert (quote["turn"]["minimum"], quote["turn"]["maximum"], quote["text"]["maxLength"]) == (1, 2, 44)
+
+
+@given(st.lists(st.text(min_size=1, max_size=3_000), min_size=1, max_size=5))
+def test_a_bounded_schema_has_room_for_the_quote_of_a_turn_of_usual_length(texts: list[str]) -> None:
+    quote = bounded(schema_of(Fact), said(*texts))["$defs"]["QuoteReply"]["properties"]["text"]
+    assert quote["maxLength"] == min(max(map(len, texts)), MOST_CHARACTERS)
 
 
 async def test_topics_are_asked_for_where_there_are_some(fake: FakeChat, make: Make) -> None:

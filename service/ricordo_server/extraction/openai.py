@@ -36,6 +36,7 @@ from ricordo_server.extraction.replies import (
     Parsed,
     Schema,
     Verdict,
+    bounded,
     candidate_of,
     read_reply,
     schema_of,
@@ -118,6 +119,8 @@ class OpenAIExtractor:
     async def _read(self, request: ExtractionRequest, meter: TokenMeter) -> _Part:
         item, topics = ITEM_OF_KIND[request.kind], topic_names(request.guidance)
         schema = schema_of(item, topics)
+        if self._endpoint.bounded_schema:
+            schema = bounded(schema, request.utterances)
         parsed = await self._ask(extraction_messages(request, schema), item, schema, request.guidance, meter)
         candidates = [candidate_of(request.kind, each, request.utterances, topics) for each in parsed.items]
         return _Part(candidates, len(parsed.faults), parsed.cut)

@@ -23,6 +23,9 @@ from ricordo_server.domain.memory import (
 
 ITEMS = "items"
 MOST_BRACES = 200
+# Of a bounded schema: room for a few facts of each turn, for a time, and no more than decoders take.
+ITEMS_PER_TURN = 2
+LEAST_CHARACTERS, MOST_CHARACTERS = 40, 1_000
 M = TypeVar("M", bound=BaseModel)
 Schema: TypeAlias = dict[str, Any]
 
@@ -145,6 +148,31 @@ def schema_of(item: type[BaseModel], topics: Iterable[str] = ()) -> Schema:
     definitions = schema.pop("$defs", {})
     listed = {"type": "object", "properties": {ITEMS: {"type": "array", "items": schema}}}
     return {**listed, "required": [ITEMS], "additionalProperties": False, "$defs": definitions}
+
+
+def bounded(schema: Schema, utterances: Sequence[Utterance]) -> Schema:
+    """The schema of what is learned of these turns, its lists and texts bounded: a quote is no longer than a turn."""
+    longest = min(max(len(utterance.text) for utterance in utterances), MOST_CHARACTERS)
+    bounds: Schema = _bounded(
+        schema, items=ITEMS_PER_TURN * len(utterances), characters=max(longest, LEAST_CHARACTERS)
+    )
+    quote = bounds["$defs"][QuoteReply.__name__]["properties"]
+    quote["turn"] |= {"minimum": 1, "maximum": len(utterances)}
+    quote["text"]["maxLength"] = longest
+    return bounds
+
+
+def _bounded(schema: Any, *, items: int, characters: int) -> Any:
+    if isinstance(schema, list):
+        return [_bounded(each, items=items, characters=characters) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {name: _bounded(each, items=items, characters=characters) for name, each in schema.items()}
+    if schema.get("type") == "array":
+        inner["maxItems"] = items
+    if schema.get("type") == "string" and "enum" not in schema:
+        inner["maxLength"] = characters
+    return inner
 
 
 def read_reply(reply: str, item: type[M], *, cut: bool = False) -> Parsed[M]:

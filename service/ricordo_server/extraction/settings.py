@@ -21,6 +21,8 @@ class Endpoint:
         output_tokens: Tokens of one reply. What is cut there is asked for again, from the cut on.
         temperature: Not sent when None: some models refuse any.
         json_schema: Whether the API holds its replies to a JSON schema; off, the schema is only told to the model.
+        bounded_schema: Whether that schema also bounds lists and texts, by the turns that are read. A small model may
+            never come to the end of one; but OpenAI's own API refuses the keyword for texts.
     """
 
     base_url: str = ""
@@ -31,6 +33,7 @@ class Endpoint:
     output_tokens: int = 2_000
     temperature: float | None = None
     json_schema: bool = True
+    bounded_schema: bool = False
 
     def __post_init__(self) -> None:
         if not self.model:
