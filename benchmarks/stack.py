@@ -38,7 +38,12 @@ class Stack:
 
 @contextmanager
 def running_stack(
-    folder: Path, *, provider: Provider = "local", dimension: int = 0, processes: int = 1
+    folder: Path,
+    *,
+    provider: Provider = "local",
+    dimension: int = 0,
+    processes: int = 1,
+    with_worker: bool = False,
 ) -> Iterator[Stack]:
     """The stack of `ricordo up`, for the block; SIGTERM ends the block, as Ctrl-C does."""
     stop_on_sigterm()
@@ -47,6 +52,7 @@ def running_stack(
         data_folder=folder,
         embedding=embedding,
         processes=processes,
+        with_worker=with_worker,
         port=find_port("127.0.0.1", 0),
     )
     with prepared_stack(settings) as connected, _server(connected, folder / "server.log"):
@@ -88,6 +94,7 @@ def _environment(settings: Settings) -> dict[str, str]:
         "RICORDO_OPERATOR_URL": settings.operator_url,
         "RICORDO_PORT": str(settings.port),
         "RICORDO_PROCESSES": str(settings.processes),
+        "RICORDO_WITH_WORKER": str(settings.with_worker),
         "RICORDO_DEVELOPMENT_PROJECT": str(settings.development_project),
         "RICORDO_EMBEDDING__PROVIDER": settings.embedding.provider,
         "RICORDO_EMBEDDING__DIMENSION": str(settings.embedding.dimension),
