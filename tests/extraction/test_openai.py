@@ -27,7 +27,15 @@ from ricordo_server.domain.extraction import (
 from ricordo_server.domain.failure import FailureClass, StepError
 from ricordo_server.domain.memory import MemoryKind
 from ricordo_server.extraction.openai import OpenAIExtractor
-from ricordo_server.extraction.replies import ITEM_OF_KIND, MOST_CHARACTERS, Fact, bounded, schema_of
+from ricordo_server.extraction.replies import (
+    ITEM_OF_KIND,
+    ITEMS_PER_TURN,
+    MOST_CHARACTERS,
+    MOST_IN_ITEM,
+    Fact,
+    bounded,
+    schema_of,
+)
 from ricordo_server.extraction.settings import Endpoint
 from tests.fixtures.fake_chat import FakeChat, Reply, fact, items
 from tests.fixtures.memories import a_memory
@@ -214,16 +222,18 @@ def parts_of(schema: Any) -> Iterator[dict[str, Any]]:
 async def test_a_bounded_schema_lets_no_list_or_text_go_on_for_ever(
     fake: FakeChat, make: Make, kind: MemoryKind
 ) -> None:
-    asked = request("I sail.", "I have a boat in the harbour, the green one.", kind=kind)
+    asked = request("I sail.", "I have a boat in the harbour, the green one.", "Yes.", kind=kind)
     for is_bounded in (False, True):
         await make(bounded_schema=is_bounded).extract(asked, Meter())
     without, schema = (each["response_format"]["json_schema"]["schema"] for each in fake.requests)
     assert not any({"maxItems", "maxLength", "maximum"} & part.keys() for part in parts_of(without))
-    for part in parts_of(schema):
-        assert part.get("type") != "array" or part["maxItems"] == 4
+    reply = schema["properties"]["items"]
+    assert reply["maxItems"] == 3 * ITEMS_PER_TURN
+    for part in parts_of([reply["items"], schema["$defs"]]):
+        assert part.get("type") != "array" or part["maxItems"] == MOST_IN_ITEM
         assert part.get("type") != "string" or part["maxLength"] == 44
     quote = schema["$defs"]["QuoteReply"]["properties"]
-    assert (quote["turn"]["minimum"], quote["turn"]["maximum"], quote["text"]["maxLength"]) == (1, 2, 44)
+    assert (quote["turn"]["minimum"], quote["turn"]["maximum"], quote["text"]["maxLength"]) == (1, 3, 44)
 
 
 @given(st.lists(st.text(min_size=1, max_size=3_000), min_size=1, max_size=5))
@@ -384,6 +394,15 @@ async def test_beyond_the_day_s_tokens_the_provider_is_not_asked(fake: FakeChat,
         await make().extract(request(), Meter(refusal))
     assert caught.value is refusal
     assert not fake.requests
+
+
+async def test_a_bounded_schema_has_room_for_one_verdict_of_each_candidate(
+    fake: FakeChat, make: Make
+) -> None:
+    compared = [Compared(Candidate(SEMANTIC, content, []), [a_memory("a")]) for content in "bcd"]
+    await make(bounded_schema=True).propose(compared, Guidance(), Meter())
+    [sent] = fake.requests
+    assert sent["response_format"]["json_schema"]["schema"]["properties"]["items"]["maxItems"] == 3
 
 
 async def test_proposals_belong_to_what_has_begun(fake: FakeChat, make: Make) -> None:

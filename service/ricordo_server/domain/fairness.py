@@ -150,7 +150,7 @@ class FairSemaphore:
 
 
 async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
-    """The items; whenever what is done with them has taken a millisecond, other calls get on in between."""
+    """The items; whenever what is done with them has taken a slice of time, other calls get on in between."""
     since = time.monotonic()
     for item in items:
         yield item

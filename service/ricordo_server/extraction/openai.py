@@ -40,6 +40,7 @@ from ricordo_server.extraction.replies import (
     candidate_of,
     read_reply,
     schema_of,
+    with_bounds,
 )
 from ricordo_server.extraction.settings import Endpoint
 from ricordo_server.extraction.windows import Window, split_windows
@@ -132,6 +133,8 @@ class OpenAIExtractor:
         if not compared:
             return []
         schema = schema_of(Verdict)
+        if self._endpoint.bounded_schema:
+            schema = with_bounds(schema, items=len(compared))
         parsed = await self._ask(consolidation_messages(compared, schema), Verdict, schema, guidance, meter)
         proposals = [ADD] * len(compared)
         for verdict in parsed.items:

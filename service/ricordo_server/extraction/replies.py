@@ -25,6 +25,7 @@ ITEMS = "items"
 MOST_BRACES = 200
 # Of a bounded schema: room for a few facts of each turn, for a time, and no more than decoders take.
 ITEMS_PER_TURN = 2
+MOST_IN_ITEM = 4
 LEAST_CHARACTERS, MOST_CHARACTERS = 40, 1_000
 M = TypeVar("M", bound=BaseModel)
 Schema: TypeAlias = dict[str, Any]
@@ -153,7 +154,7 @@ def schema_of(item: type[BaseModel], topics: Iterable[str] = ()) -> Schema:
 def bounded(schema: Schema, utterances: Sequence[Utterance]) -> Schema:
     """The schema of what is learned of these turns, its lists and texts bounded: a quote is no longer than a turn."""
     longest = min(max(len(utterance.text) for utterance in utterances), MOST_CHARACTERS)
-    bounds: Schema = _bounded(
+    bounds = with_bounds(
         schema, items=ITEMS_PER_TURN * len(utterances), characters=max(longest, LEAST_CHARACTERS)
     )
     quote = bounds["$defs"][QuoteReply.__name__]["properties"]
@@ -162,14 +163,21 @@ def bounded(schema: Schema, utterances: Sequence[Utterance]) -> Schema:
     return bounds
 
 
-def _bounded(schema: Any, *, items: int, characters: int) -> Any:
+def with_bounds(schema: Schema, *, items: int, characters: int = 0) -> Schema:
+    """At most so many items in the reply, and so many characters in each text of theirs that is not an enum's."""
+    bounds: Schema = _with_bounds(schema, characters)
+    bounds["properties"][ITEMS]["maxItems"] = items
+    return bounds
+
+
+def _with_bounds(schema: Any, characters: int) -> Any:
     if isinstance(schema, list):
-        return [_bounded(each, items=items, characters=characters) for each in schema]
+        return [_with_bounds(each, characters) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    inner = {name: _bounded(each, items=items, characters=characters) for name, each in schema.items()}
+    inner = {name: _with_bounds(each, characters) for name, each in schema.items()}
     if schema.get("type") == "array":
-        inner["maxItems"] = items
+        inner["maxItems"] = MOST_IN_ITEM
     if schema.get("type") == "string" and "enum" not in schema:
         inner["maxLength"] = characters
     return inner
