@@ -3,7 +3,7 @@
 from itertools import islice
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ricordo_server.domain.documents import (
@@ -69,6 +69,7 @@ def test_pieces_have_every_line_once_and_in_order(lines: list[str], most: int) -
 
 
 @given(LINES, st.integers(min_value=1, max_value=200))
+@example(["", "", "#a", "aaa"], 5)
 def test_a_piece_is_too_long_only_where_one_line_is(lines: list[str], most: int) -> None:
     for piece in split_document("\n".join(lines), most):
         assert len(piece.encode()) <= most or len(piece.split("\n")) == 1

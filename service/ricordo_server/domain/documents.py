@@ -65,19 +65,26 @@ def split_document(content: str, most: int = MOST_DOCUMENT_BYTES) -> list[str]:
     for line in content.split("\n"):
         width = len(line.encode()) + 1
         if pieces[-1] and size + width > most:
-            pieces.append(_taken_from_heading(pieces[-1]))
-            size = sum(len(kept.encode()) + 1 for kept in pieces[-1])
+            pieces.append(_taken_from_heading(pieces[-1], most - width))
+            size = _width(pieces[-1])
         pieces[-1].append(line)
         size += width
     return ["\n".join(piece) for piece in pieces if any(line.strip() for line in piece)]
 
 
-def _taken_from_heading(piece: list[str]) -> list[str]:
-    """Takes the last section off a full piece, if it is in its second half, so that the next begins with it."""
+def _width(lines: list[str]) -> int:
+    return sum(len(line.encode()) + 1 for line in lines)
+
+
+def _taken_from_heading(piece: list[str], room: int) -> list[str]:
+    """Takes the last section off a full piece, if it is in its second half and leaves the next piece room for more, so
+    that the next begins with it."""
     headings = [number for number, line in enumerate(piece) if line.startswith("#")]
     if not headings or headings[-1] <= len(piece) // 2:
         return []
     section = piece[headings[-1] :]
+    if _width(section) > room:
+        return []
     del piece[headings[-1] :]
     return section
 
