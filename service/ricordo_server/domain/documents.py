@@ -77,8 +77,8 @@ def _width(lines: list[str]) -> int:
 
 
 def _taken_from_heading(piece: list[str], room: int) -> list[str]:
-    """Takes the last section off a full piece, if it is in its second half and leaves the next piece room for more, so
-    that the next begins with it."""
+    """Takes the last section off a full piece, so that the next begins with it: if it is in its second half, and no
+    larger than the room there."""
     headings = [number for number, line in enumerate(piece) if line.startswith("#")]
     if not headings or headings[-1] <= len(piece) // 2:
         return []
