@@ -1,5 +1,6 @@
 """A database with one big tenant and many small ones, as planners meet it: vectors, words, statistics."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -131,16 +132,23 @@ def _walk(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from _walk(child)
 
 
+# The first word of a statement, behind its comments.
+EXPLAINABLE = re.compile(r"\A(\s*--.*\n)*\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b")
+
+
 @dataclass(frozen=True)
 class Explaining(TenantConnection):
-    """Explains each statement of Core just before it runs: same transaction, role, settings and parameters."""
+    """Explains each statement just before it runs: same transaction, role, settings and parameters."""
 
     plans: list[Plan] = field(default_factory=list)
 
     async def execute(
         self, statement: CompilerElement | str, parameters: Mapping[str, Any] | None = None
     ) -> Any:
-        if not isinstance(statement, str):
+        if isinstance(statement, str):
+            if EXPLAINABLE.search(statement):
+                await self._explain(statement, parameters or {})
+        else:
             compiled = statement.compile(dialect=DIALECT)
             await self._explain(str(compiled), {**compiled.params, **(parameters or {})})
         return await super().execute(statement, parameters)

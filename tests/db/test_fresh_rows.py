@@ -11,9 +11,11 @@ from ricordo_server.db import memories, sources, turns
 from ricordo_server.db.connection import Database, open_pool, tenant_transaction
 from ricordo_server.db.consolidation import find_related
 from ricordo_server.db.search import Searched, search_by_vector
+from ricordo_server.db.sessions import lock_session
 from ricordo_server.domain.memory import MemoryQuery
 from ricordo_server.domain.paging import PageRequest
-from ricordo_server.domain.session import TurnQuery
+from ricordo_server.domain.scope import Scope
+from ricordo_server.domain.session import TurnDraft, TurnQuery
 from tests.db.populated import Explaining, Plan, fill_tenant
 from tests.fixtures.database import MODEL, TestDatabase, clone_database, make_project, service_principal
 
@@ -158,3 +160,14 @@ async def test_a_list_reads_its_page_in_the_order_of_an_index(connection: Explai
     [plan] = connection.plans
     assert plan.indexes & {"memory_create_time", "turn_create_time"}
     assert not compares_pairs(plan)
+
+
+async def test_a_turn_is_compared_with_the_vectors_of_those_that_wait_alone(connection: Explaining) -> None:
+    """A join read every vector of the store, at each turn."""
+    scope = Scope(user_id="u-1", session_id="s")
+    await lock_session(connection, scope)
+    await turns.record_turns(connection, scope, [("t-new", TurnDraft(role="user", content="hello"))], VECTOR)
+    plan = connection.plans[-1]
+    found = lookups(plan, "turn_embedding")
+    assert found
+    assert all("(turn_id = t.turn_id)" in condition for condition in found)

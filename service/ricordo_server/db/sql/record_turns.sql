@@ -41,19 +41,23 @@ advanced AS (
   UPDATE ricordo.session AS s
   SET next_seq = s.next_seq + (SELECT count(*) FROM inserted), last_activity_time = locked.record_time
   FROM locked
-  WHERE s.project_id = %(project_id)s AND s.store_id = %(store_id)s AND s.scope_key = locked.scope_key
+  WHERE s.project_id = %(project_id)s AND s.store_id = %(store_id)s AND s.scope_key = %(scope_key)s
     AND EXISTS (SELECT FROM inserted)
 )
 SELECT placed.*, next_seq, promoted_seq, promotion_pending, trigger_rule, generation_options, record_time, (
   -- How far the new turn is from the mean of those that wait in no snapshot.
   SELECT 1 - (avg(e.embedding::vector) <=> %(vector)s::vector)
   FROM ricordo.turn AS t
-  JOIN ricordo.turn_embedding AS e
-    ON e.project_id = t.project_id AND e.store_id = t.store_id AND e.turn_id = t.turn_id
+  -- OFFSET 0: looked up turn by turn. Where no statistics tell better, a join would read every vector of the store.
+  CROSS JOIN LATERAL (
+    SELECT embedding FROM ricordo.turn_embedding
+    WHERE project_id = %(project_id)s AND store_id = %(store_id)s
+      AND model_id = %(model_id)s AND turn_id = t.turn_id AND chunk_no = 0
+    OFFSET 0
+  ) AS e
   WHERE %(vector)s::vector IS NOT NULL
     AND t.project_id = %(project_id)s AND t.store_id = %(store_id)s AND t.scope_key = %(scope_key)s
     AND t.turn_seq > (SELECT promoted_seq FROM locked)
-    AND e.project_id = %(project_id)s AND e.store_id = %(store_id)s AND e.model_id = %(model_id)s AND e.chunk_no = 0
 ) AS cosine
 FROM (
   SELECT turn_id, turn_seq, create_time, idempotency_key, true AS created FROM inserted
