@@ -48,6 +48,7 @@ from ricordo_server.credentials.secrets import SecretHashing
 from ricordo_server.db.checks import find_faults, find_model
 from ricordo_server.db.connection import Database, Pool, open_pool
 from ricordo_server.domain.limits import MAX_REQUEST_BYTES
+from ricordo_server.domain.shared_loop import SharedLoop
 from ricordo_server.embedding import load_embedder, load_stored_embedder
 from ricordo_server.embedding.tokens import GptTokenCounter
 from ricordo_server.extraction import Extractors
@@ -220,7 +221,7 @@ async def serving(
             Denials(services.database.pool),
             ActingAs(),
             InProject(),
-            WithinLimits(services.limiter),
+            WithinLimits(services.limiter, SharedLoop()),
         ],
         options=[
             ("grpc.so_reuseport", int(reuse_port)),

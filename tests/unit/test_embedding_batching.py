@@ -1,11 +1,10 @@
 import asyncio
 from collections.abc import Sequence
-from uuid import UUID
 
 import pytest
 
-from ricordo_server.domain.fairness import current_tenant
 from ricordo_server.domain.ports import EmbeddingError, EmbeddingKind, Vector
+from ricordo_server.domain.shared_loop import RunningCall, SharedLoop, current_call
 from ricordo_server.embedding import EmbeddingSettings, load_embedder
 from ricordo_server.embedding.batching import BatchingEmbedder
 
@@ -82,6 +81,13 @@ async def test_each_caller_gets_its_own_answers_in_order(inner: GatedEmbedder) -
     assert await embedder.embed([], DOCUMENT) == []
 
 
+def enter(tenant: int, loop: SharedLoop | None = None) -> RunningCall:
+    """What follows is part of a call of the tenant."""
+    call = RunningCall(tenant, loop or SharedLoop())
+    current_call.set(call)
+    return call
+
+
 async def test_batches_are_bounded(inner: GatedEmbedder) -> None:
     embedder = BatchingEmbedder(inner, batch_size=4)
     inner.gate.set()
@@ -96,7 +102,7 @@ async def test_as_many_batches_run_as_set_and_the_last_is_left_to_those_who_have
     embedder = BatchingEmbedder(inner, batch_size=1, parallel=parallel)
     calls = []
     for number in range(9):
-        current_tenant.set(UUID(int=number % tenants))
+        enter(number % tenants)
         calls.append(start(embedder, str(number)))
     await settle()
     inner.gate.set()
@@ -115,12 +121,32 @@ async def test_queries_and_documents_take_turns_in_batches_of_their_own(inner: G
     assert inner.batches == [["0", "1"], ["9"], ["2", "3"], ["4", "5"]]
 
 
+@pytest.mark.parametrize("works_here", [True, False])
+async def test_the_texts_of_a_long_call_give_way_where_the_model_works(
+    inner: GatedEmbedder, works_here: bool
+) -> None:
+    loop = SharedLoop(clock=lambda: 0.0)  # whoever rests does so until the other has gone
+    embedder = BatchingEmbedder(inner, batch_size=1, works_here=works_here)
+    inner.gate.set()
+    with loop.entered(1) as long, loop.entered(2):
+        loop.lengthen(long)
+        current_call.set(long)
+        many = start(embedder, *"01")
+        enter(2, loop)
+        await start(embedder, "7")
+        await asyncio.sleep(0.02)
+        assert many.done() is not works_here
+        assert inner.batches == [["0"], ["7"]] if works_here else [["0"], ["7"], ["1"]]
+        await embedder.aclose()
+        await asyncio.gather(many, return_exceptions=True)
+
+
 async def test_a_tenant_that_comes_is_before_the_one_that_was_served_last(inner: GatedEmbedder) -> None:
     embedder = BatchingEmbedder(inner, batch_size=1)
-    current_tenant.set(UUID(int=1))
+    enter(1)
     many = start(embedder, *"0123")
     await settle()
-    current_tenant.set(UUID(int=2))
+    enter(2)
     few = start(embedder, *"67")
     await settle()
     inner.gate.set()

@@ -1,12 +1,11 @@
 import asyncio
 import math
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo_server.domain.fairness import MOMENT, SECONDS_AHEAD, SLICE, FairSemaphore, TokenBucket, in_slices
+from ricordo_server.domain.fairness import MOMENT, SECONDS_AHEAD, FairSemaphore, TokenBucket
 
 
 @given(
@@ -258,21 +257,3 @@ async def test_beside_one_who_was_here_a_moment_ago_a_tenant_takes_a_quarter(
         await calls.arrive("noisy")
     assert calls.held("noisy") == share
     await calls.end_all()
-
-
-async def test_a_long_list_lets_others_get_on() -> None:
-    done: list[int] = []
-
-    async def work_on(items: range) -> None:
-        async for item in in_slices(items):
-            done.append(item)
-            time.sleep(2 * SLICE)  # noqa: ASYNC251 - what holds up a loop
-
-    await asyncio.gather(work_on(range(10)), work_on(range(10, 13)))
-    assert sorted(done) == list(range(13))
-    assert done.index(12) < done.index(9)
-
-
-@given(items=st.lists(st.integers()))
-async def test_in_slices_the_items_are_the_same(items: list[int]) -> None:
-    assert [item async for item in in_slices(items)] == items

@@ -17,10 +17,10 @@ from ricordo_server.db.embedding_models import get_project_models
 from ricordo_server.domain.call import Call
 from ricordo_server.domain.embedding_model import EmbeddingModel, ProjectModels, VectorsByModel
 from ricordo_server.domain.errors import DomainError, Reason
-from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.memory import Memory, embedded_text
 from ricordo_server.domain.ports import MAX_CHUNKS, Embedder, EmbeddingError, EmbeddingKind, Vector
 from ricordo_server.domain.project_limits import TokenKind
+from ricordo_server.domain.shared_loop import in_slices
 
 log = logging.getLogger(__name__)
 
@@ -164,7 +164,7 @@ async def _store_vectors(
         await vectors_db.drop_memory_vectors(connection, memory.memory_id)
         await vectors_db.store_memory_vectors(connection, [(complete, vectors)])
         if call.once:
-            kept = call.once.encode(answer(complete))
+            kept = await call.once.encode(answer(complete))
             await idempotency.keep_answer(connection, call.principal, call.once, kept)
         return complete
 
@@ -236,7 +236,7 @@ async def read_with_one_model(read: Callable[[], Awaitable[Result]]) -> Result:
 
 
 async def _spend(services: Services, call: Call, texts: Sequence[str]) -> None:
-    tokens = sum(map(services.tokens.count, texts))
+    tokens = sum([services.tokens.count(text) async for text in in_slices(texts)])
     await services.limiter.spend(call.principal, TokenKind.EMBEDDING, tokens)
 
 

@@ -82,7 +82,8 @@ async def _answer_once(connection: Opened, call: Call, work: Callable[[Opened], 
         return await work(connection)
     await _claim(connection, call)
     result = await work(connection)
-    await idempotency.keep_answer(connection, call.principal, call.once, call.once.encode(result))
+    kept = await call.once.encode(result)
+    await idempotency.keep_answer(connection, call.principal, call.once, kept)
     return result
 
 

@@ -27,6 +27,7 @@ from ricordo_server.domain.paging import OrderBy, Page, PageRequest
 from ricordo_server.domain.promotion import Stream
 from ricordo_server.domain.scope import Scope
 from ricordo_server.domain.session import RecordedTurn, Turn, TurnDraft, TurnQuery
+from ricordo_server.domain.shared_loop import in_slices
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ async def _complete(
     """The turns as stored: the new ones as given, now with their vectors, the others as they were."""
     new = {
         place.turn_id: (_as_stored(connection, scope, place, draft, vectors), vectors)
-        for place, (draft, vectors) in zip(numbered, given, strict=True)
+        async for place, (draft, vectors) in in_slices(zip(numbered, given, strict=True))
         if place.created
     }
     await vectors_db.store_turn_vectors(connection, list(new.values()))

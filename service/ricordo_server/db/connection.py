@@ -31,6 +31,7 @@ from ricordo_server.domain.project_limits import ProjectLimits, limits_from
 from ricordo_server.domain.project_settings import ProjectSettings
 from ricordo_server.domain.retention import Retention
 from ricordo_server.domain.scope import Scope
+from ricordo_server.domain.shared_loop import Slices
 from ricordo_server.domain.store import DEFAULT_STORE, STORE_ID, store_not_found
 from ricordo_server.domain.store_settings import StoreSettings, scope_keys
 
@@ -98,10 +99,11 @@ class Connection:
     async def fetch_all(
         self, statement: CompilerElement | str, parameters: Mapping[str, Any] | None = None
     ) -> list[Row]:
+        slices = Slices()
         cursor = await self.execute(statement, parameters)
         rows = part = await cursor.fetchmany(ROWS_AT_A_TIME)
         while len(part) == ROWS_AT_A_TIME:
-            await asyncio.sleep(0)
+            await slices.between()
             part = await cursor.fetchmany(ROWS_AT_A_TIME)
             rows += part
         return rows
@@ -121,6 +123,7 @@ class Connection:
         """Runs the statement once for each set of parameters, many in a pipeline; the first row of each, if any."""
         text, own = _compile(statement)
         rows: list[Row | None] = []
+        slices = Slices()
         async with self.raw.cursor() as cursor:
             for start in range(0, len(parameters), ROWS_AT_A_TIME):
                 some = [{**own, **each} for each in parameters[start : start + ROWS_AT_A_TIME]]
@@ -128,6 +131,7 @@ class Connection:
                 rows.append(await cursor.fetchone() if cursor.description else None)
                 while cursor.nextset():
                     rows.append(await cursor.fetchone() if cursor.description else None)
+                await slices.between()
         return rows
 
 

@@ -11,10 +11,10 @@ from ricordo_server.db.connection import TenantConnection
 from ricordo_server.db.rows import vector_text
 from ricordo_server.db.tables import memory, memory_embedding, turn_embedding
 from ricordo_server.domain.embedding_model import VectorsByModel
-from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.memory import Memory
 from ricordo_server.domain.scope import Visibility
 from ricordo_server.domain.session import Turn
+from ricordo_server.domain.shared_loop import in_slices
 
 # In place of a vector: the model has been asked, and has none for this text.
 REFUSED = None

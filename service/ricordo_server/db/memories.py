@@ -36,10 +36,10 @@ from ricordo_server.db.paging import OrderKey, bytes_of, fetch_page, order_keys,
 from ricordo_server.db.search import Searched
 from ricordo_server.db.sql import load_sql
 from ricordo_server.db.tables import memory, memory_embedding
-from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.memory import Memory, MemoryChanges, MemoryDraft, MemoryKey, MemoryQuery
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
 from ricordo_server.domain.scope import Visibility
+from ricordo_server.domain.shared_loop import in_slices
 
 STORED = [column for column in memory.c if column.name != "tsv"]
 SET_ON_INSERT = [

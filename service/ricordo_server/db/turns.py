@@ -17,7 +17,6 @@ from ricordo_server.db.rows import backlog_from, scope_from, vector_text
 from ricordo_server.db.search import Searched
 from ricordo_server.db.sql import load_sql
 from ricordo_server.db.tables import turn, turn_embedding
-from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.generation import SessionRange
 from ricordo_server.domain.metadata import decode_metadata, encode_metadata
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
@@ -34,6 +33,8 @@ ORDERS = {
     "event_time": time_key(turn.c.event_time),
 }
 WEIGHT = bytes_of(turn.c.content, turn.c.data_json, turn.c.tool_calls, turn.c.metadata)
+# What is recorded in one statement; other calls get on between two.
+TURNS_AT_A_TIME = 50
 AS_RECORDED = [OrderBy("create_time"), OrderBy("turn_seq")]
 
 
@@ -58,7 +59,22 @@ async def record_turns(
     `lock_session` must have gone before, in the same transaction. With a vector of the first draft, the session's
     backlog says how far it is from the turns that wait.
     """
-    columns = [_turn_columns(*draft) async for draft in in_slices(drafts)]
+    numbered: list[NumberedTurn] = []
+    for start in range(0, len(drafts), TURNS_AT_A_TIME):
+        some = drafts[start : start + TURNS_AT_A_TIME]
+        is_last = start + len(some) == len(drafts)
+        places, backlog = await _record_some(connection, scope, some, vector if is_last else None)
+        numbered += places
+    return numbered, backlog
+
+
+async def _record_some(
+    connection: TenantConnection,
+    scope: Scope,
+    drafts: Sequence[tuple[str, TurnDraft]],
+    vector: Vector | None,
+) -> tuple[list[NumberedTurn], Backlog]:
+    columns = [_turn_columns(*draft) for draft in drafts]
     parameters = {name: [item[name] for item in columns] for name in columns[0]}
     context = {**connection.key, "scope_key": scope.key, "language": connection.language}
     compared = {"vector": None if vector is None else vector_text(vector), **_model(connection)}

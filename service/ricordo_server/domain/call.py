@@ -1,7 +1,7 @@
 """One request on its way through the layers."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ class Once:
     method: str
     request_id: str
     payload_digest: bytes
-    encode: Callable[[Any], bytes]
+    encode: Callable[[Any], Awaitable[bytes]]
 
 
 @dataclass(frozen=True)

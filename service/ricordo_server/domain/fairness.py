@@ -1,26 +1,16 @@
-"""Who is next when several tenants want one thing: the token bucket, the fair semaphore, and lists in slices."""
+"""Who is next when several tenants want one thing: the token bucket and the fair semaphore."""
 
 import asyncio
 import math
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
-from typing import TypeVar
-from uuid import UUID
-
-T = TypeVar("T")
-
-# For queues that no principal is passed to; None outside any project.
-current_tenant: ContextVar[UUID | None] = ContextVar("current_tenant", default=None)
 
 # How far from one another those who are refused are told to return.
 SECONDS_AHEAD = 1.0
 # How long a tenant counts as here after its last call, in seconds: an agent thinks between two.
 MOMENT = 1.0
-# How long a long list is worked on before other calls get on, in seconds.
-SLICE = 0.0003
 
 
 class TokenBucket:
@@ -147,13 +137,3 @@ class FairSemaphore:
         if not place.cancelled():
             self._grant(tenant)
             place.set_result(None)
-
-
-async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
-    """The items; whenever what is done with them has taken a slice of time, other calls get on in between."""
-    since = time.monotonic()
-    for item in items:
-        yield item
-        if time.monotonic() - since > SLICE:
-            await asyncio.sleep(0)
-            since = time.monotonic()

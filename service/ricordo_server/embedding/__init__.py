@@ -27,6 +27,7 @@ def load_embedder(settings: EmbeddingSettings) -> Embedder:
         batch_size=settings.choose_batch_size(),
         max_waiting=settings.max_waiting,
         parallel=settings.choose_parallel(),
+        works_here=settings.provider != "openai",
     )
 
 

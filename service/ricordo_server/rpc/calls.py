@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
+from inspect import isawaitable
 from typing import Any, TypeVar
 
 import grpc.aio
@@ -43,7 +44,7 @@ def _principal() -> Principal:
 async def answer_once(
     request: Message,
     answer_type: type[Answer],
-    encode: Callable[[Result], Answer],
+    encode: Callable[[Result], Answer | Awaitable[Answer]],
     work: Callable[[Call], Awaitable[Result]],
     *,
     forget: Sequence[str] = (),
@@ -53,20 +54,26 @@ async def answer_once(
     `forget` names fields of the answer that are not kept for a repeat: what may be shown once only.
     """
 
-    def encode_kept(result: Result) -> Answer:
-        answer = encode(result)
+    async def encode_kept(result: Result) -> bytes:
+        answer = await _encoded(encode, result)
         for name in forget:
             answer.ClearField(name)
-        return answer
+        return answer.SerializeToString()
 
     call = Call(_principal(), current_deadline.get(), _once(request, encode_kept))
     try:
-        return encode(await work(call))
+        return await _encoded(encode, await work(call))
     except AlreadyAnswered as first:
         return answer_type.FromString(first.answer)
 
 
-def _once(request: Message, encode: Callable[[Result], Message]) -> Once | None:
+async def _encoded(encode: Callable[[Result], Answer | Awaitable[Answer]], result: Result) -> Answer:
+    """Long answers are encoded in slices, others at once."""
+    answer = encode(result)
+    return await answer if isawaitable(answer) else answer
+
+
+def _once(request: Message, encode: Callable[[Any], Awaitable[bytes]]) -> Once | None:
     request_id: str = request.request_id  # type: ignore[attr-defined] # every mutation has one; a test holds them to it
     if not request_id:
         return None
@@ -77,4 +84,4 @@ def _once(request: Message, encode: Callable[[Result], Message]) -> Once | None:
     payload.CopyFrom(request)
     payload.ClearField("request_id")
     digest = hashlib.sha256(payload.SerializeToString(deterministic=True)).digest()
-    return Once(current_method.get(), request_id, digest, lambda result: encode(result).SerializeToString())
+    return Once(current_method.get(), request_id, digest, encode)

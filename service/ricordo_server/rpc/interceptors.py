@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import grpc
 import grpc.aio
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 from grpc_status import rpc_status
 
 from ricordo_server.app.audit import DenialCounts, record_denial
@@ -21,8 +21,8 @@ from ricordo_server.app.limiter import Limiter
 from ricordo_server.app.permissions import check_in_project, check_may_act
 from ricordo_server.db.connection import Pool
 from ricordo_server.domain.errors import DomainError, Reason, invalid_field, unauthenticated
-from ricordo_server.domain.fairness import current_tenant
 from ricordo_server.domain.principal import Principal
+from ricordo_server.domain.shared_loop import SharedLoop
 from ricordo_server.rpc.calls import current_deadline, current_method, current_principal
 from ricordo_server.rpc.checks import check_text
 from ricordo_server.rpc.errors import to_status
@@ -266,17 +266,29 @@ class WithinLimits(Around):
     """Lets in what the caller's project may use of this process. Who asks for a token by a secret is nobody's yet."""
 
     limiter: Limiter
+    shared_loop: SharedLoop
 
     def around(self, handler: Handler, details: grpc.HandlerCallDetails) -> Handler:
         async def limited(request: Any, context: Any) -> Any:
             principal = current_principal.get(None)
             if principal is None:
                 return await handler(request, context)
-            current_tenant.set(principal.project_id)
             async with self.limiter.admitted(principal):
-                return await handler(request, context)
+                with self.shared_loop.entered(principal.project_id):
+                    async with self.shared_loop.in_turn(principal.project_id, count_items(request)):
+                        return await handler(request, context)
 
         return limited
+
+
+def count_items(request: Message) -> int:
+    """How many items the request brings, or asks for."""
+    asked = getattr(request, "page_size", 0)
+    return max(
+        asked,
+        *(len(value) for field, value in request.ListFields() if field.is_repeated),
+        0,
+    )
 
 
 @dataclass(frozen=True)

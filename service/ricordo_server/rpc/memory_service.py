@@ -7,8 +7,8 @@ from ricordo.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc, 
 from ricordo_server.app import documents, domains, erasure, memories, profiles, rollback, search
 from ricordo_server.app.services import Services
 from ricordo_server.domain.errors import DomainError, invalid_field
-from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.memory import Memory, MemoryDraft
+from ricordo_server.domain.shared_loop import in_slices
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import check_batch, check_text
 from ricordo_server.rpc.convert.audit import encode_receipt
@@ -275,12 +275,12 @@ def decode_item(message: memory_pb2.Memory, number: int) -> MemoryDraft | Domain
         return error
 
 
-def encode_results(outcomes: list[Memory | DomainError]) -> pb.BatchCreateMemoriesResponse:
+async def encode_results(outcomes: list[Memory | DomainError]) -> pb.BatchCreateMemoriesResponse:
     results = [
         pb.MemoryResult(memory=encode_memory(outcome))
         if isinstance(outcome, Memory)
         else pb.MemoryResult(error=to_item_error(outcome))
-        for outcome in outcomes
+        async for outcome in in_slices(outcomes)
     ]
     answer = pb.BatchCreateMemoriesResponse(results=results)
     omit_excess(answer, answer.results)

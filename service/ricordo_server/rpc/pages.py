@@ -5,10 +5,10 @@ from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 
-from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.limits import MAX_ANSWER_BYTES
 from ricordo_server.domain.paging import OrderBy, Page, PageRequest
 from ricordo_server.domain.principal import Principal
+from ricordo_server.domain.shared_loop import in_slices
 from ricordo_server.rpc.checks import check_order_count, check_page_size
 from ricordo_server.rpc.page_token import decode_page_token, encode_page_token
 

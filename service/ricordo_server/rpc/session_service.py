@@ -7,9 +7,9 @@ from ricordo.v1 import paging_pb2, session_service_pb2, session_service_pb2_grpc
 from ricordo_server.app import forks, search, sessions, turns
 from ricordo_server.app.services import Services
 from ricordo_server.app.turns import RecordedBatch
-from ricordo_server.domain.fairness import in_slices
 from ricordo_server.domain.filter_fields import SESSION_FIELDS, TURN_FIELDS
 from ricordo_server.domain.session import SessionQuery, TurnQuery
+from ricordo_server.domain.shared_loop import in_slices
 from ricordo_server.rpc.calls import answer_once, read_call
 from ricordo_server.rpc.checks import TURN_ID, check_batch, check_pattern
 from ricordo_server.rpc.convert.filters import decode_condition
@@ -196,8 +196,11 @@ class SessionService(session_service_pb2_grpc.SessionServiceServicer):
         return answer
 
 
-def encode_recorded(recorded: RecordedBatch) -> pb.BatchRecordTurnsResponse:
-    results = [pb.RecordedTurn(turn=encode_turn(each.turn), created=each.created) for each in recorded.turns]
+async def encode_recorded(recorded: RecordedBatch) -> pb.BatchRecordTurnsResponse:
+    results = [
+        pb.RecordedTurn(turn=encode_turn(each.turn), created=each.created)
+        async for each in in_slices(recorded.turns)
+    ]
     operation = encode_operation(recorded.operation) if recorded.operation else None
     answer = pb.BatchRecordTurnsResponse(results=results, operation=operation)
     omit_excess(answer, answer.results)
