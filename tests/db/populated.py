@@ -138,22 +138,26 @@ EXPLAINABLE = re.compile(r"\A(\s*--.*\n)*\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b
 
 @dataclass(frozen=True)
 class Explaining(TenantConnection):
-    """Explains each statement just before it runs: same transaction, role, settings and parameters."""
+    """Explains each statement just before it runs: same transaction, role, settings and parameters.
+
+    `plans` are those of Core's statements, `file_plans` those of `.sql` files.
+    """
 
     plans: list[Plan] = field(default_factory=list)
+    file_plans: list[Plan] = field(default_factory=list)
 
     async def execute(
         self, statement: CompilerElement | str, parameters: Mapping[str, Any] | None = None
     ) -> Any:
         if isinstance(statement, str):
             if EXPLAINABLE.search(statement):
-                await self._explain(statement, parameters or {})
+                self.file_plans.append(await self._explain(statement, parameters or {}))
         else:
             compiled = statement.compile(dialect=DIALECT)
-            await self._explain(str(compiled), {**compiled.params, **(parameters or {})})
+            self.plans.append(await self._explain(str(compiled), {**compiled.params, **(parameters or {})}))
         return await super().execute(statement, parameters)
 
-    async def _explain(self, text: str, parameters: Mapping[str, Any]) -> None:
+    async def _explain(self, text: str, parameters: Mapping[str, Any]) -> Plan:
         [found] = await (await self.raw.execute(f"EXPLAIN (FORMAT JSON) {text}", parameters)).fetchall()
         root = found["QUERY PLAN"][0]["Plan"]
         names = [node["Index Name"] for node in _walk(root) if "Index Name" in node]
@@ -162,4 +166,4 @@ class Explaining(TenantConnection):
             " LEFT JOIN pg_class p ON p.oid = inhparent WHERE c.relname = ANY (%s) AND c.relkind = 'i'",
             [names],
         )
-        self.plans.append(Plan(root, frozenset(row["name"] for row in await parents.fetchall())))
+        return Plan(root, frozenset(row["name"] for row in await parents.fetchall()))

@@ -167,7 +167,7 @@ async def test_a_turn_is_compared_with_the_vectors_of_those_that_wait_alone(conn
     scope = Scope(user_id="u-1", session_id="s")
     await lock_session(connection, scope)
     await turns.record_turns(connection, scope, [("t-new", TurnDraft(role="user", content="hello"))], VECTOR)
-    plan = connection.plans[-1]
+    plan = connection.file_plans[-1]
     found = lookups(plan, "turn_embedding")
     assert found
     assert all("(turn_id = t.turn_id)" in condition for condition in found)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, MutableSequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -283,12 +283,8 @@ class WithinLimits(Around):
 
 def count_items(request: Message) -> int:
     """How many items the request brings, or asks for."""
-    asked = getattr(request, "page_size", 0)
-    return max(
-        asked,
-        *(len(value) for field, value in request.ListFields() if field.is_repeated),
-        0,
-    )
+    brought = [len(value) for _, value in request.ListFields() if isinstance(value, MutableSequence)]
+    return max(getattr(request, "page_size", 0), *brought, 0)
 
 
 @dataclass(frozen=True)
