@@ -265,13 +265,13 @@ def test_the_last_of_several_blocks_stops_the_server(folder: Path) -> None:
 
 def test_ctrl_c_ends_the_server_with_its_block(folder: Path) -> None:
     program = (
-        "import time\nwith running(folder) as server:\n    print(server.pid, flush=True)\n    time.sleep(60)"
+        "import time\nwith running(folder) as server:\n    print(server.pid, flush=True)\n    time.sleep(600)"
     )
     parent = run_elsewhere(folder, program)
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
     parent.send_signal(signal.SIGINT)
-    parent.communicate(timeout=20)
+    parent.communicate(timeout=120)
     assert not is_alive(pid)
 
 
