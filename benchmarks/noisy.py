@@ -1,7 +1,8 @@
 """What a quiet project notices of a noisy one: its latencies alone, and beside fifty callers of another project.
 
-The quiet one is an agent that pauses between its calls; the noise is a program of its own, which does the same, or
-reads whole pages, or imports conversations. Rounds alternate, so that whatever else the machine does meets both.
+The quiet one is an agent that pauses between its calls; the noise is a program of its own, which does the same, asks
+for many hits, reads whole pages, or imports conversations. Rounds alternate, so that whatever else the machine does
+meets both.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from ricordo import AsyncClient, errors, models
 NOISY_CALLERS = 50
 ROUNDS, RUNS = 8, 40
 PAUSE = 0.1  # seconds
-# What pages are read of.
+# What is read.
 MEMORIES = 2_000
 TEXTS = Texts()
 
@@ -52,8 +53,13 @@ async def import_turns(client: AsyncClient, number: int) -> None:
     await client.sessions.batch_record_turns(turns, scope=models.Scope(user_id="u", session_id=str(number)))
 
 
+async def search_much(client: AsyncClient, number: int) -> None:
+    await client.memories.search(TEXTS.sentence(), top_k=200)
+
+
 NOISES: Mapping[str, Callable[[AsyncClient, int], Awaitable[None]]] = {
     "calls": work,
+    "searches": search_much,
     "pages": read_pages,
     "batches": import_turns,
 }
@@ -82,7 +88,7 @@ async def measure(stack: Stack, noisy_limit: int | None, kind: str) -> dict[str,
         async with AsyncClient(stack.target, token="development:operator") as operator:
             limits = models.ProjectLimits(requests_per_second=noisy_limit)
             await operator.admin.update_project_limits(noisy_id, limits)
-    if kind == "pages":
+    if kind in {"searches", "pages"}:
         await fill(stack, noisy_id)
     latencies: dict[bool, list[float]] = {False: [], True: []}
     async with AsyncClient(stack.target, token=f"development:{quiet_id}") as quiet:
